@@ -215,17 +215,6 @@ def play_listed(states: States, games: Games, actions: Actions) -> None:
         game.apply(states, games[k], actions[k])
 
 
-@template
-def play_for_points(states: States, games: Games, actions: Actions, points: npt.NDArray[np.float64]) -> None:
-    """:func:`play_listed`; writes what each move changes in its player's score to ``points``, ``(n,)``."""
-    for k in range(len(games)):
-        i = games[k]
-        player = states[i]["current_player"]
-        before = game.score(states, i, player)
-        game.apply(states, i, actions[k])
-        points[i] = game.score(states, i, player) - before
-
-
 @template(allocates=True)
 def write_view(
     states: States, i: int, observer: int, mask: npt.NDArray[np.int8], observation: Observation
@@ -287,6 +276,42 @@ def write_final_rewards(
     """Writes :func:`final_reward` of player ``seats[i]`` for the listed games, which are over."""
     for i in games:
         rewards[i] = final_reward(states, i, seats[i], kind)
+
+
+@template
+def reward_of(states: States, i: int, seat: int, kind: int, score: int) -> float:
+    """A seat's reward for a step, whoever has moved in it; ``score`` is the seat's before it.
+
+    For ``SCORE`` the points gained; otherwise :func:`final_reward` if the game is over, else 0.
+    """
+    if kind == SCORE:
+        return float(game.score(states, i, seat) - score)
+    if game.is_over(states, i):
+        return float(final_reward(states, i, seat, kind))
+    return 0.0
+
+
+@template
+def write_rewards(
+    states: States,
+    games: Games,
+    seats: npt.NDArray[np.int64],
+    kind: int,
+    scores: npt.NDArray[np.int64],
+    rewards: npt.NDArray[np.float64],
+) -> None:
+    """Write :func:`reward_of` of player ``seats[i]``, who had ``scores[i]``, for the listed games."""
+    for i in games:
+        rewards[i] = reward_of(states, i, seats[i], kind, scores[i])
+
+
+@template
+def write_own_scores(
+    states: States, games: Games, seats: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
+) -> None:
+    """Write the scores of players ``seats[i]`` for the listed games to ``scores``, ``(n,)``."""
+    for i in games:
+        scores[i] = game.score(states, i, seats[i])
 
 
 @template

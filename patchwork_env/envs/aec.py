@@ -93,8 +93,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         With a ``seed``, ``0 ... 2**64 - 1``, random numbers start anew: this game is then that of
         ``Game(seed)``. The docstring of the class lists ``options`` for this game.
         """
-        game, dealer = self._deal(seed, options)
-        self.begin(game, dealer)
+        set_up = self._dealer.set_up(options, IGNORED_RESET_OPTIONS)
+        if seed is not None:
+            self._dealer.reseed(0, check_seed(seed))
+        states = self._rules.empty_states(1)
+        self._dealer.deal(states, _ALL_GAMES, set_up)
+        self.begin(self._rules.game.unchecked(states))
 
     def step(self, action: int | None) -> None:
         """Plays an action of ``agent_selection``; None removes an agent whose game is over.
@@ -193,22 +197,12 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Closes the window if there is one."""
         self._display.close()
 
-    def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> tuple[BaseGame, Dealer]:
-        """The game that a :meth:`reset` begins, and the dealer as it is after that; changes nothing."""
-        set_up, dealer = self._dealer.set_up(options, IGNORED_RESET_OPTIONS), self._dealer.copy()
-        if seed is not None:
-            dealer.reseed(0, check_seed(seed))
-        states = self._rules.empty_states(1)
-        dealer.deal(states, _ALL_GAMES, set_up)
-        return self._rules.game.unchecked(states), dealer
-
-    def begin(self, game: BaseGame, dealer: Dealer | None = None) -> None:
+    def begin(self, game: BaseGame) -> None:
         """Makes a game, not copied, the one that is on, with all agents and without rewards."""
         agents = list(self.possible_agents)
         rewards = dict.fromkeys(agents, 0.0)
         after = {
             "_game": game,
-            "_dealer": dealer or self._dealer,
             "_has_rewards": True,
             "agents": agents,
             "rewards": rewards,

@@ -17,20 +17,35 @@ from patchwork_env.core.rules import Rules, SetUp
 class Dealer:
     """Begins games, each from a random stream of its own, and says which player the learner is.
 
-    The streams are fresh until :meth:`reseed`. ``seat`` is the learner's player number in every game; or
+    ``seat`` is the learner's player number in every game, or int64 ``(num_games,)`` in each; or
     ``"alternate"``, the next number in every game, starting with the seed's remainder on division by the
-    number of players; or ``"random"``.
+    number of players; or ``"random"``. Random streams are those of ``seed``, fresh ones for None.
+
+    Attributes:
+        players: The number of players.
+        streams: uint64 ``(num_games,)``, for dealing.
+        fixed_seats: int64 ``(num_games,)``, the learner's player number where chance decides nothing, else 0.
     """
 
-    def __init__(self, rules: Rules, num_games: int, options: Mapping[str, Any], seat: int | str = 0) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        num_games: int,
+        options: Mapping[str, Any],
+        seat: int | str | Games = 0,
+        seed: int | None = None,
+    ) -> None:
         self._rules = rules
         self._options = options
         self._usual = rules.set_up(options, {})
         self.players = self._usual.players
         is_text = isinstance(seat, str)
         self._rule = check_one_of(seat, ("alternate", "random"), "seat") if is_text else None
-        self._fixed = 0 if is_text else check_between(seat, 0, self.players - 1, "seat")
-        self._streams = seed_streams(None, num_games)
+        self.fixed_seats = np.zeros(num_games, np.int64)
+        if not is_text:
+            is_array = isinstance(seat, np.ndarray)
+            self.fixed_seats[:] = seat if is_array else check_between(seat, 0, self.players - 1, "seat")
+        self.streams = seed_streams(seed, num_games)
         self._seat_streams = seed_streams(None, num_games)
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 
@@ -48,28 +63,22 @@ class Dealer:
 
     def reseed(self, game: int, seed: int) -> None:
         """Starts the random numbers of one game anew: the next game dealt is that of ``Game(seed)``."""
-        self._streams[game : game + 1] = seed_streams(seed)
+        self.streams[game : game + 1] = seed_streams(seed)
         self._seat_streams[game : game + 1] = ~seed_streams(seed)
         self._next[game] = seed % self.players
 
     def deal(self, states: States, games: Games, set_up: SetUp | None = None) -> None:
         """Begins the listed games of a batch anew."""
         initial_state, flags, _ = set_up or self._usual
-        loop(deal_listed, self._rules)(states, games, self._streams, initial_state, flags)
+        loop(deal_listed, self._rules)(states, games, self.streams, initial_state, flags)
 
     def assign_seats(self, seats: Games, games: Games) -> None:
-        """Writes the learner's player number in the next game into ``seats``, for all listed games."""
+        """Write the learner's player number in the next game to ``seats``, for all listed games.
+
+        Fixed ones are there from the beginning, as ``seats`` begin as a copy of :attr:`fixed_seats`.
+        """
         if self._rule == "alternate":
             seats[games] = self._next[games]
             self._next[games] = (self._next[games] + 1) % self.players
         elif self._rule == "random":
             seats[games] = [random_below(self._seat_streams, game, self.players) for game in games]
-        else:
-            seats[games] = self._fixed
-
-    def copy(self) -> Dealer:
-        """An independent copy, which goes on alike: to draw from, and to keep if all goes well."""
-        twin = object.__new__(Dealer)
-        drawn = {name: getattr(self, name).copy() for name in ("_streams", "_seat_streams", "_next")}
-        twin.__dict__.update(self.__dict__, **drawn)
-        return twin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
@@ -123,15 +123,15 @@ class Opponents:
                 f"the numbers of the opponents are {short_repr(numbers)}; "
                 f"they must be {games} integers from 0 to {count - 1}"
             )
-        self._next_numbers = checked.astype(np.int64)
-        if at_once:
-            self.agents, self.numbers = list(agents), self._next_numbers.copy()
-            return
-        playing = [self.agents[number] for number in self.numbers]
-        self.agents = list({id(agent): agent for agent in (*agents, *playing)}.values())
-        places = {id(agent): place for place, agent in enumerate(self.agents)}
-        self._next_numbers = np.array([places[id(agents[number])] for number in self._next_numbers.tolist()])
-        self.numbers = np.array([places[id(agent)] for agent in playing])
+        known, then = list(agents), checked.astype(np.int64)
+        now = then.copy()
+        if not at_once:
+            playing = [self.agents[number] for number in self.numbers]
+            known = list({id(agent): agent for agent in (*agents, *playing)}.values())
+            places = {id(agent): place for place, agent in enumerate(known)}
+            then = np.array([places[id(agents[number])] for number in then.tolist()])
+            now = np.array([places[id(agent)] for agent in playing])
+        self.__dict__.update(agents=known, numbers=now, _next_numbers=then)  # one change, for interrupts
 
     def begin(self, games: npt.NDArray[np.int64]) -> None:
         """Gives the listed games, which begin, the opponents that were chosen for them last."""
@@ -160,12 +160,6 @@ class Opponents:
         self._streams[:] = checks.determinization_streams(opponent_seed(seed), len(self._streams))
         for number, agent in enumerate(self.agents):
             agent.reseed(opponent_seed(checks.offset_seed(seed, number)))
-
-    def copy(self) -> Opponents:
-        """A copy that shares the agents: to begin games with, and to keep if all goes well."""
-        twin = object.__new__(Opponents)
-        twin.__dict__.update(self.__dict__, numbers=self.numbers.copy(), _streams=self._streams.copy())
-        return twin
 
 
 def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
@@ -202,6 +196,20 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
         raise OpponentError(f"opponent {opponent.name!r}: {error}") from error
 
 
+def turns_of_others(game: BaseGame, seat: int) -> Iterator[BaseGame]:
+    """Yield the game at every turn of another player than ``seat``, until it is this seat's turn or over.
+
+    The caller plays a move in the game at every turn.
+    """
+    while not game.is_over and game.current_player != seat:
+        yield game
+
+
+def seed_of_move(seed: int, game: BaseGame) -> int:
+    """Return an opponent's seed for a move; it depends on the seed of the game and the number of moves."""
+    return checks.offset_seed(opponent_seed(seed), game.num_moves)
+
+
 def answers(
     opponent: Opponent, rules: Rules, states: States, games: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
@@ -216,17 +224,3 @@ def answers(
             f"opponent {opponent.name!r}: action {actions[illegal]} is not legal in game {games[illegal]}"
         )
     return actions
-
-
-def let_opponents_play(
-    opponents: Opponents | None, rules: Rules, states: States, seats: npt.NDArray[np.int64]
-) -> None:
-    """Plays the opponents' moves in a batch until every game is over or at its learner's turn."""
-    if opponents is None:
-        return
-    while True:
-        games = batches.list_games(batches.list_waiting, rules, states, seats)
-        if not len(games):
-            return
-        actions = opponents.answers(states.take(games), games)
-        batches.loop(batches.play_listed, rules)(states, games, actions)

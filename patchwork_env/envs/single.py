@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import gymnasium
 import numpy as np
@@ -11,14 +11,19 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
-from patchwork_env.core.batches import SCORE, final_reward, loop, write_view_and_scores
+from patchwork_env.core.batches import SCORE, loop, reward_of, write_view_and_scores
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.random import Streams
 from patchwork_env.core.rules import RENDER_MODES, Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
-from patchwork_env.envs.opponents import Opponent, opponent_seed, play_answer, require_opponent
+from patchwork_env.envs.opponents import (
+    Opponent,
+    opponent_seed,
+    play_answer,
+    require_opponent,
+    turns_of_others,
+)
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
@@ -36,11 +41,13 @@ from patchwork_env.errors import IllegalActionError, OpponentError
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
-_Episode = tuple[BaseGame, int, bool]
-"""The game, the learner's player number, and whether the learner must not act any more.
+class _Episode(NamedTuple):
+    """The parts of an episode, replaced together, so that errors and interrupts leave no half of a step."""
 
-All are replaced at once, the game by another one, so that no error or interrupt leaves half of a step.
-"""
+    game: BaseGame  # never changed, but replaced
+    seat: int  # the learner's player number
+    opponent: Opponent | None
+    has_ended: bool = False  # whether the learner must not act any more
 
 
 class GameEnv(gymnasium.Env[Any, np.int64]):
@@ -117,25 +124,19 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         docstring of the class lists ``options`` for this game.
 
         ValueError if the seed or an option is not allowed; OpponentError if the opponent's action is not
-        legal, or too many games are over before the learner's first turn. Only the opponent has changed then.
+        legal, or too many games are over before the learner's first turn. The present game stays then.
         """
         set_up = self._dealer.set_up(options)
-        number = None if seed is None else check_seed(seed)
-        dealer, streams = self._dealer.copy(), self._streams.copy()
-        if number is not None:
-            dealer.reseed(0, number)
-            streams = determinization_streams(opponent_seed(number))
+        if seed is not None:
+            number = check_seed(seed)
+            self._dealer.reseed(0, number)
+            self._streams = determinization_streams(opponent_seed(number))
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
-        game, seat = self._begin(dealer, streams, set_up)
-        after = {"_dealer": dealer, "_streams": streams, "_episode": (game, seat, False)}
-        if number is not None:
             # For wrappers and tools that look at np_random; the games use streams of their own.
-            after["_np_random"], after["_np_random_seed"] = seeding.np_random(number)
-        # All at once, so that an interrupt leaves all or nothing; and in a dictionary of its own, in which
-        # Python looks attributes up faster than in one that objects share.
-        self.__dict__ = {**self.__dict__, **after}
-        return self._observe(game, seat)
+            self._np_random, self._np_random_seed = seeding.np_random(number)
+        self._episode = self._begin(set_up)
+        return self._observe(self._episode)
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays the learner's action, then the opponent's until it is the learner's turn again.
@@ -146,42 +147,42 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         Returns observation, reward, terminated, truncated and info. IllegalActionError for what raises,
         OpponentError if the opponent's action is not legal, ResetNeeded if no episode is on.
         """
-        before, seat, has_ended = self._require_episode()
-        if has_ended:
+        before = self._require_episode()
+        if before.has_ended:
             raise ResetNeeded("the episode has ended: call reset()")
         index = check_action(action, self._rules.num_actions)
-        game = before.clone()
+        game = before.game.clone()
         try:
             game.play(index)
         except IllegalActionError:
             if self._raises:
                 raise
-            self._episode = (before, seat, True)
+            self._episode = before._replace(has_ended=True)
             self._illegal_ends = count_illegal_ends(self._illegal_ends, 1)
-            observation, info = self._observe(before, seat)
+            observation, info = self._observe(before)
             info["illegal_action"] = index
             return observation, ILLEGAL_REWARD, True, False, info
-        streams = self._streams.copy()
-        is_over = self._let_opponent_play(game, seat, streams)
-        self.__dict__.update(_streams=streams, _episode=(game, seat, is_over))
-        observation, info = self._observe(game, seat)
+        self._let_opponent_play(before.opponent, game, before.seat)
+        is_over = game.is_over
+        self._episode = after = _Episode(game, before.seat, before.opponent, is_over)
+        observation, info = self._observe(after)
         if is_over:
             self._illegal_ends = 0
-        return observation, self._reward(before, game, seat, is_over), is_over, False, info
+        return observation, self._reward(before.game, after), is_over, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8 ``(num_actions,)``, all zeros after the end of the game."""
-        return self._require_episode()[0].action_mask()
+        return self._require_episode().game.action_mask()
 
     @property
     def game(self) -> BaseGame:
         """A copy of the game that is on."""
-        return self._require_episode()[0].clone()
+        return self._require_episode().game.clone()
 
     @property
     def seat(self) -> int:
         """The learner's player number in this game."""
-        return 0 if self._episode is None else self._episode[1]
+        return 0 if self._episode is None else self._episode.seat
 
     @property
     def opponent(self) -> Opponent | None:
@@ -193,39 +194,42 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         if self.render_mode is None:
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None
-        others = "" if self._opponent is None else self._opponent.name
-        return self._display.show(self._require_episode()[0], names_of(self.seat, self._players, others))
+        game, seat, opponent, _ = self._require_episode()
+        others = "" if opponent is None else opponent.name
+        return self._display.show(game, names_of(seat, self._players, others))
 
     def close(self) -> None:
         """Closes the window if there is one."""
         self._display.close()
 
-    def _let_opponent_play(self, game: BaseGame, seat: int, streams: Streams) -> bool:
-        """Plays the opponent's moves up to the learner's turn; returns whether the game is over."""
-        while not (is_over := game.is_over) and game.current_player != seat:
-            assert self._opponent is not None
-            play_answer(self._opponent, self._rules, game, streams)
-        return is_over
+    def _let_opponent_play(self, opponent: Opponent | None, game: BaseGame, seat: int) -> None:
+        for turn in turns_of_others(game, seat):
+            assert opponent is not None
+            play_answer(opponent, self._rules, turn, self._streams)
 
-    def _begin(self, dealer: Dealer, streams: Streams, set_up: SetUp) -> tuple[BaseGame, int]:
-        """The next game in which the learner has a turn, at that turn, and the learner's player number."""
-        states, seats = self._rules.empty_states(1), np.zeros(1, np.int64)
+    def _begin(self, set_up: SetUp) -> _Episode:
+        """Return the next game in which the learner has a turn, at that turn."""
+        states, seats = self._rules.empty_states(1), self._dealer.fixed_seats.copy()
+        opponent = self._opponent
         for _ in range(MOST_DEALS):
-            dealer.deal(states, _ALL_GAMES, set_up)
-            dealer.assign_seats(seats, _ALL_GAMES)
+            self._dealer.deal(states, _ALL_GAMES, set_up)
+            self._dealer.assign_seats(seats, _ALL_GAMES)
             game, seat = self._rules.game.unchecked(states), int(seats[0])
-            if not self._let_opponent_play(game, seat, streams):
-                return game, seat
+            self._let_opponent_play(opponent, game, seat)
+            if not game.is_over:
+                return _Episode(game, seat, opponent)
         raise OpponentError(NO_TURN)
 
-    def _reward(self, before: BaseGame, after: BaseGame, seat: int, is_over: bool) -> float:
-        if self._kind == SCORE:
-            score = self._rules.kernels.score
-            return float(score(after.state, 0, seat) - score(before.state, 0, seat))
-        return float(loop(final_reward, self._rules)(after.state, 0, seat, self._kind)) if is_over else 0.0
+    def _reward(self, before: BaseGame, after: _Episode) -> float:
+        """Return the learner's reward for a step, see :func:`~patchwork_env.core.batches.reward_of`."""
+        if not after.has_ended and self._kind != SCORE:
+            return 0.0
+        score = self._rules.kernels.score(before.state, 0, after.seat)
+        return float(loop(reward_of, self._rules)(after.game.state, 0, after.seat, self._kind, score))
 
-    def _observe(self, game: BaseGame, seat: int) -> tuple[Any, dict[str, Any]]:
-        """The observation and the info; in the mode ``"human"`` also shows the game."""
+    def _observe(self, episode: _Episode) -> tuple[Any, dict[str, Any]]:
+        """Return the observation and the info; in the mode ``"human"`` also show the game."""
+        game, seat = episode.game, episode.seat
         vector = np.empty(self._rules.layout.size, np.float32)
         mask = np.empty(self._rules.num_actions, np.int8)
         scores = np.empty(self._players, np.int16)

@@ -13,21 +13,19 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
-from patchwork_env.core.batches import SCORE, Games, list_games, loop
+from patchwork_env.core.batches import SCORE, Games, loop
 from patchwork_env.core.checks import check_actions, check_flag, check_one_of
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.kernels import States, copy_of
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import Rules, SetUp
-from patchwork_env.envs.dealing import Dealer
+from patchwork_env.core.rules import Rules
 from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
-from patchwork_env.envs.opponents import Opponent, Opponents, let_opponents_play, require_opponent
+from patchwork_env.envs.learner_batch import LearnerBatch
+from patchwork_env.envs.opponents import Opponent, Opponents, require_opponent
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
-    MOST_DEALS,
     NO_ACTION,
-    NO_TURN,
     check_autoreset_mode,
     check_layout,
     check_num_envs,
@@ -38,7 +36,7 @@ from patchwork_env.envs.options import (
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
+from patchwork_env.errors import IllegalActionError, UnknownOptionError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
@@ -64,7 +62,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``, and against an
     opponent that uses no random numbers it goes on like it, whatever the number of games.
 
-    Other arguments and all errors are those of the single environment.
+    Other arguments and all errors are those of the single environment. After an interrupt or an error of an
+    opponent in the middle of a call, every other call raises ResetNeeded until all games begin anew.
 
     Args:
         num_envs: The number of games, at least 1.
@@ -117,19 +116,21 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self._autoreset = check_autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         completed = complete(options, rules.options, known, type(self).__name__)
-        self._dealer = Dealer(rules, self.num_envs, completed, seat)
-        self._players = self._dealer.players
-        self._kind = check_rewards(rewards, self._players)
-        self._opponents = self._new_opponents(opponent, opponent_shares)
+        self._players = rules.set_up(completed, {}).players
+        opponents = self._new_opponents(opponent, opponent_shares)
+        self._batch = LearnerBatch(
+            rules,
+            self.num_envs,
+            completed,
+            seat=seat,
+            opponents=opponents,
+            reward_kind=check_rewards(rewards, self._players),
+        )
         spaces = GameSpaces(rules)
         self.single_observation_space = spaces.observation_space(self._named)
         self.single_action_space = spaces.action_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._all_games = np.arange(self.num_envs)
-        self._states: States | None = None
-        self._spare: States | None = None  # the states before the last call, whose memory is used again
-        self._learners = np.zeros(self.num_envs, np.int64)
         self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
         self._views = None if copy else self._empty_views()  # masks and observations, written again and again
         self._illegal_ends = 0
@@ -148,26 +149,25 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
         Returns observations and infos; errors are those of the single environment.
         """
+        batch = self._batch
         given, chosen = take_reset_mask(options, self.num_envs)
-        set_up = self._dealer.set_up(given)
+        set_up = batch.dealer.set_up(given)
         seeds = check_seeds(seed, self.num_envs)
-        if chosen is None:
-            states, games = self._rules.empty_states(self.num_envs), self._all_games
-        else:
-            states, games = self._copy_of_states(), np.flatnonzero(chosen)
-        learners, dealer = self._learners.copy(), self._dealer.copy()
-        opponents = self._opponents and self._opponents.copy()
-        self._reseed(dealer, opponents, {game: seeds[game] for game in games.tolist()})
-        self._deal(dealer, opponents, states, learners, games, set_up)
-        ended = self._ended.copy()
-        ended[games] = False
-        return self._commit(states, learners, dealer, opponents, ended, {}, NO_ACTION, chosen)
+        games = batch.all_games
+        if chosen is not None:
+            batch.require_ready()
+            games = np.flatnonzero(chosen)
+        with batch.changing():
+            batch.reseed({game: seeds[game] for game in games.tolist()})
+            batch.begin(games, set_up)
+            self._ended[games] = False
+        return self._view({}, NO_ACTION, chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Plays the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
 
         An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error, which
-        names the first such game. One outside the action space always raises. Errors change no game.
+        names the first such game. One outside the action space always raises, too. No game has changed then.
 
         Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
         Actions of games that this step only begins do not count.
@@ -181,44 +181,37 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self, actions: npt.ArrayLike, idle: Flags
     ) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """:meth:`step`, in which ``idle`` games take no action: they have ended, or stay as they are."""
-        states, learners = self._copy_of_states(), self._learners.copy()
-        checked, legal = self._check_actions(states, actions, idle)
-        illegal, dealer, opponents = ~legal, self._dealer, self._opponents
-        if opponents is not None and self._rules.has_hidden_information:
-            opponents = opponents.copy()  # what is hidden is drawn from streams of theirs
+        batch = self._batch
+        checked, legal = self._check_actions(actions, idle)
+        illegal = ~legal
         if np.count_nonzero(idle):
             illegal[idle] = legal[idle] = False
-        if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
-            dealer, opponents = dealer.copy(), opponents and opponents.copy()
-            self._deal(dealer, opponents, states, learners, np.flatnonzero(self._ended))
         played = np.flatnonzero(legal)
         rewards = np.zeros(self.num_envs)
-        if self._kind == SCORE:
-            loop(batches.play_for_points, self._rules)(states, played, checked[played], rewards)
-        else:
-            loop(batches.play_listed, self._rules)(states, played, checked[played])
-        let_opponents_play(opponents, self._rules, states, learners)
-        over = list_games(batches.list_over, self._rules, states)
-        if self._kind != SCORE:
-            loop(batches.write_final_rewards, self._rules)(states, over, learners, self._kind, rewards)
-        rewards[illegal] = ILLEGAL_REWARD
-        terminations = illegal.copy()
-        terminations[over] = True
         infos: Infos = {}
         illegal_action: Games | int = NO_ACTION
-        ended = terminations.copy()
-        if np.count_nonzero(ended):
-            num_illegal = int(np.count_nonzero(illegal))
-            others = int(np.count_nonzero(ended)) - num_illegal
-            self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
-            illegal_action = np.where(illegal, checked, NO_ACTION)
-            if self._autoreset is AutoresetMode.SAME_STEP:
-                infos = self._final_infos(states, learners, ended, illegal_action)
-                illegal_action = NO_ACTION
-                dealer, opponents = dealer.copy(), opponents and opponents.copy()
-                self._deal(dealer, opponents, states, learners, np.flatnonzero(ended))
-                ended = np.zeros_like(ended)
-        observations, infos = self._commit(states, learners, dealer, opponents, ended, infos, illegal_action)
+        with batch.changing():
+            if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
+                batch.begin(np.flatnonzero(self._ended))
+            batch.play(played, checked[played])
+            batch.play_on()
+            over = batch.over()
+            batch.write_rewards(played if batch.reward_kind == SCORE else over, rewards)
+            rewards[illegal] = ILLEGAL_REWARD
+            terminations = illegal.copy()
+            terminations[over] = True
+            self._ended = ended = terminations.copy()
+            if np.count_nonzero(ended):
+                num_illegal = int(np.count_nonzero(illegal))
+                others = int(np.count_nonzero(ended)) - num_illegal
+                self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
+                illegal_action = np.where(illegal, checked, NO_ACTION)
+                if self._autoreset is AutoresetMode.SAME_STEP:
+                    infos = self._final_infos(ended, illegal_action)
+                    illegal_action = NO_ACTION
+                    batch.begin(np.flatnonzero(ended))
+                    self._ended = np.zeros_like(ended)
+        observations, infos = self._view(infos, illegal_action)
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -231,21 +224,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make_vec")
             return None
         others = [self.opponents[number].name if self.opponents else "" for number in self.opponent_numbers]
-        each = zip(self.games(), self._learners.tolist(), others, strict=True)
+        each = zip(self.games(), self._batch.seats.tolist(), others, strict=True)
         return tuple(self._display.show(game, names_of(seat, self._players, who)) for game, seat, who in each)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy or pickle; its records are checked, since compiled rules check no bounds."""
-        self.__dict__.update(state)
-        self._all_games, self._spare = np.arange(self.num_envs), None
-        self._learners %= self._players
-        if self._states is not None:
-            self._rules.game.check_states(self._states)
 
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
-        states = self._require_states()
-        return [self._rules.game.unchecked(states, i) for i in range(self.num_envs)]
+        return self._batch.games()
 
     @property
     def states(self) -> States:
@@ -254,24 +238,25 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         It is the learner's turn, but in games that have ended and are followed by no other yet, which those
         who ask for legal actions must leave out.
         """
-        return self._require_states().copy()
+        self._batch.require_ready()
+        return self._batch.states.copy()
 
     @property
     def opponent(self) -> Opponent | None:
-        """Who plays against the learner, unless nobody does, or several do."""
+        """The single opponent, or None."""
         return self.opponents[0] if len(self.opponents) == 1 else None
 
     @property
     def opponents(self) -> list[Opponent]:
-        """Who plays against the learner; there may be nobody in a game for one player."""
-        return [] if self._opponents is None else list(self._opponents.agents)
+        """The agents that play against the learner, none in a game for one player."""
+        opponents = self._batch.opponents
+        return [] if opponents is None else list(opponents.agents)
 
     @property
     def opponent_numbers(self) -> Games:
         """Which of :attr:`opponents` plays in each game, int64 ``(num_envs,)``."""
-        return (
-            np.zeros(self.num_envs, np.int64) if self._opponents is None else self._opponents.numbers.copy()
-        )
+        opponents = self._batch.opponents
+        return np.zeros(self.num_envs, np.int64) if opponents is None else opponents.numbers.copy()
 
     def set_opponents(
         self, opponents: Sequence[Opponent], shares: Sequence[float] | None = None, *, at_once: bool = False
@@ -282,13 +267,12 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         are relative shares of the games, even ones for None. ValueError if there are no opponents, the shares
         do not fit, or the game is for one player; TypeError if an opponent is no agent.
         """
-        if self._opponents is None:
+        if self._batch.opponents is None:
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
-        changed = self._opponents.copy()
-        changed.change(opponents, shares=shares, at_once=at_once or self._states is None)
-        self._opponents = changed
+        at_once = at_once or not self._batch.is_ready
+        self._batch.opponents.change(opponents, shares=shares, at_once=at_once)
 
-    # --- playing ------------------------------------------------------------------------------------------
+    # --- what learners see --------------------------------------------------------------------------------
 
     def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
         """The opponents, evenly or by shares; None if the learner plays alone."""
@@ -299,110 +283,63 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             return None
         return Opponents(self.num_envs, listed, shares=shares, players=self._players)
 
-    def _deal(
-        self,
-        dealer: Dealer,
-        opponents: Opponents | None,
-        states: States,
-        learners: Games,
-        games: Games,
-        set_up: SetUp | None = None,
-    ) -> None:
-        """Begins the listed games anew and brings them to the learner's turn."""
-        for _ in range(MOST_DEALS):
-            dealer.deal(states, games, set_up)
-            dealer.assign_seats(learners, games)
-            if opponents is not None:
-                opponents.begin(games)
-            let_opponents_play(opponents, self._rules, states, learners)
-            over = np.empty(len(games), np.bool_)
-            loop(batches.write_over, self._rules)(states, games, over)
-            games = games[over]
-            if not len(games):
-                return
-        raise OpponentError(NO_TURN)
-
-    def _commit(
-        self,
-        states: States,
-        learners: Games,
-        dealer: Dealer,
-        opponents: Opponents | None,
-        ended: Flags,
-        infos: Infos,
-        illegal_action: Games | int,
-        present: Flags | None = None,
+    def _view(
+        self, infos: Infos, illegal_action: Games | int, present: Flags | None = None
     ) -> tuple[Any, Infos]:
-        """Makes ``states`` the present ones; returns what the learner sees, and the complete infos.
-
-        ``present`` says which games have infos. An interrupt can come before the line that changes the
-        attributes or after it, but not within it.
-        """
-        self.__dict__.update(
-            _states=states,
-            _spare=self._states,
-            _learners=learners,
-            _dealer=dealer,
-            _opponents=opponents,
-            _ended=ended,
-        )
+        """Return observations, and ``infos`` with their entries for the ``present`` games, None for all."""
         masks, observations = self._write_views()
         if present is None:
             present = np.ones(self.num_envs, np.bool_)
         else:
             masks = masks * present[:, None]
-        infos |= self._entries(states, learners, masks, illegal_action, present)
+        infos |= self._entries(masks, illegal_action, present)
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
     def _write_views(self) -> Views:
         """The masks and observations of the present states."""
-        views = self._views or self._empty_views()
-        loop(batches.write_views, self._rules)(
-            self._require_states(), self._all_games, self._learners, *views
-        )
+        views, batch = self._views or self._empty_views(), self._batch
+        batch.require_ready()
+        loop(batches.write_views, self._rules)(batch.states, batch.all_games, batch.seats, *views)
         return views
 
     def _empty_views(self) -> Views:
         masks = np.empty((self.num_envs, self._rules.num_actions), np.int8)
         return masks, np.empty((self.num_envs, self._rules.layout.size), np.float32)
 
-    def _entries(
-        self, states: States, learners: Games, masks: Any, illegal_action: Games | int, present: Flags
-    ) -> Infos:
-        """What infos say of some games, each entry with its flags; zeros for the others."""
-        scores = np.zeros((self.num_envs, self._players), np.int16)
-        loop(batches.write_scores, self._rules)(states, np.flatnonzero(present), learners, scores)
-        entries = {"action_mask": masks, "seat": learners * present, "scores": scores}
+    def _entries(self, masks: Any, illegal_action: Games | int, present: Flags) -> Infos:
+        """Return the entries of infos with their flags, zeros for games that are not ``present``."""
+        batch, scores = self._batch, np.zeros((self.num_envs, self._players), np.int16)
+        loop(batches.write_scores, self._rules)(batch.states, np.flatnonzero(present), batch.seats, scores)
+        entries = {"action_mask": masks, "seat": batch.seats * present, "scores": scores}
         entries["illegal_action"] = illegal_action * present
         if len(self.opponents) > 1:
             entries["opponent"] = self.opponent_numbers * present
         return entries | {f"_{key}": present for key in entries}
 
-    def _final_infos(self, states: States, learners: Games, ended: Flags, illegal_action: Games) -> Infos:
-        """The entries ``final_obs`` and ``final_info`` for the ``ended`` games."""
+    def _final_infos(self, ended: Flags, illegal_action: Games) -> Infos:
+        """Return the entries ``final_obs`` and ``final_info`` for the ``ended`` games."""
         vectors = np.empty((self.num_envs, self._rules.layout.size), np.float32)
         masks = np.zeros((self.num_envs, self._rules.num_actions), np.int8)
         games = np.flatnonzero(ended)
-        loop(batches.write_views, self._rules)(states, games, learners, masks, vectors)
+        loop(batches.write_views, self._rules)(self._batch.states, games, self._batch.seats, masks, vectors)
         observations = np.full(self.num_envs, None, object)
         for game in games:
             vector = vectors[game].copy()
             observations[game] = self._rules.layout.as_dict(vector) if self._named else vector
-        final = self._entries(states, learners, masks, illegal_action, ended)
+        final = self._entries(masks, illegal_action, ended)
         return {"final_obs": observations, "_final_obs": ended, "final_info": final, "_final_info": ended}
 
     # --- checks -------------------------------------------------------------------------------------------
 
-    def _check_actions(
-        self, states: States, actions: npt.ArrayLike, idle: Flags
-    ) -> tuple[npt.NDArray[np.int64], Flags]:
-        """The actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
+    def _check_actions(self, actions: npt.ArrayLike, idle: Flags) -> tuple[npt.NDArray[np.int64], Flags]:
+        """Return the actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
+        self._batch.require_ready()
         checked = check_actions(actions, self.num_envs)
         if self._autoreset is AutoresetMode.DISABLED and np.count_nonzero(self._ended):
             games = short_repr(np.flatnonzero(self._ended).tolist())
             raise ResetNeeded(f"games {games} have ended: call reset() with options={{'reset_mask': …}}")
         legal = np.empty(self.num_envs, np.bool_)
-        loop(batches.check_actions, self._rules)(states, checked, legal)
+        loop(batches.check_actions, self._rules)(self._batch.states, checked, legal)
         if np.count_nonzero(legal) == self.num_envs:
             return checked, legal
         wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
@@ -413,24 +350,3 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
                 f"action {checked[game]} of game {game} is not legal; no game was changed"
             )
         return checked, legal
-
-    def _reseed(self, dealer: Dealer, opponents: Opponents | None, seeds: Mapping[int, int | None]) -> None:
-        given = {game: seed for game, seed in seeds.items() if seed is not None}
-        for game, seed in given.items():
-            dealer.reseed(game, seed)
-        if given and len(seeds) == self.num_envs and opponents is not None:
-            opponents.reseed(next(iter(given.values())))  # else games that go on share the opponents
-
-    def _copy_of_states(self) -> States:
-        """A copy of the states to play on; they stay as they are until all has gone well."""
-        states = self._require_states()
-        spare, self._spare = self._spare, None  # which is then free, should the opponent call step()
-        if spare is None:
-            return copy_of(states)
-        np.copyto(spare.view(np.uint8), states.view(np.uint8))
-        return spare
-
-    def _require_states(self) -> States:
-        if self._states is None:
-            raise ResetNeeded("no game is on: call reset()")
-        return self._states

@@ -3,7 +3,8 @@
 Signal handlers of Python run between two bytecodes. So an attempt counts the bytecodes of the package that a
 call runs, and raises an error before a random one of them, which repeats exactly; one in some attempts sends
 a real signal after a random time instead. The object must then be equal to a copy that did nothing of the
-call, or to one that did all of it, and must go on exactly like that copy.
+call, or to one that did all of it, and must go on exactly like that copy. A batch with opponents may ask for
+a reset instead.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gymnasium.error import ResetNeeded
+
 import patchwork_env
-from tests.attack.objects import KINDS
+from tests.attack.objects import KINDS, plain
 from tests.attack.sound import pick
 
 ERRORS = (KeyboardInterrupt, SystemExit, MemoryError)
@@ -127,8 +130,17 @@ def attack(kind, random):
 
 
 def require_whole(kind, target, before, after):
-    """Raises AssertionError unless an object is equal to one of two others and goes on like it."""
-    seen = kind.look(target)
+    """Raises AssertionError unless an object is equal to one of two others and goes on like it.
+
+    One that asks for a reset must go on like another that begins with the same seed.
+    """
+    try:
+        seen = kind.look(target)
+    except ResetNeeded:
+        begun = [plain(one.reset(seed=3)) for one in (target, before)]
+        assert begun[0] == begun[1]
+        assert list(kind.go_on(target)) == list(kind.go_on(before)), "it does not begin anew"
+        return
     looks = [kind.look(twin) for twin in (before, after)]
     fitting = [twin for twin, look in zip((before, after), looks, strict=True) if look == seen]
     assert fitting, f"torn: {seen!r:.300} is neither {looks[0]!r:.300} nor {looks[1]!r:.300}"

@@ -308,7 +308,7 @@ def turns_go_on(env):
             if not env.agents:
                 break
             yield step_turns(env, turn)
-        env.reset()
+        env.reset(seed=2)
         yield look_at_turns(env)
 
 
@@ -352,7 +352,7 @@ def parallel_goes_on(env):
     for _ in range(2):
         while env.agents:
             yield step_parallel(env, 3)
-        yield plain(env.reset())
+        yield plain(env.reset(seed=2))
 
 
 # --- one learner, or a batch of them ------------------------------------------------------------------------
@@ -401,8 +401,7 @@ def _masks(env):
 
 def look_at_single(env):
     env = env.unwrapped
-    seed = env._np_random_seed
-    return plain(env.game), env.seat, plain(env.action_masks()), plain(env._observe(env.game, env.seat)), seed
+    return plain(env.game), env.seat, plain(env.action_masks()), plain(env._observe(env._episode))
 
 
 def single_goes_on(env):
@@ -417,7 +416,7 @@ def single_goes_on(env):
             yield result
             if result[2] or result[3]:
                 break
-        yield plain(env.reset())
+        yield plain(env.reset(seed=2))
         yield env.unwrapped.np_random.random()
 
 
@@ -456,7 +455,7 @@ def vector_calls(envs, random):
 
 def look_at_vector(envs):
     envs = envs.unwrapped
-    return plain(envs.action_masks()), plain(envs.games()), plain(envs._learners), plain(envs._ended)
+    return plain(envs.action_masks()), plain(envs.games()), plain(envs._batch.seats), plain(envs._ended)
 
 
 def vector_goes_on(envs):

@@ -103,3 +103,25 @@ def play(env, info, seed):
         step = env.step(choose(info["action_mask"], rng))
         over, info = step[2] or step[3], step[4]
         yield step
+
+
+def streams_of(value, name="", seen=None):
+    """The present states of all random numbers that an object holds, however deep, with their names."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.random.Generator):
+        yield name, str(value.bit_generator.state["state"])
+    elif isinstance(value, np.ndarray):
+        if value.dtype == np.uint64 and "stream" in name:
+            yield from ((f"{name}[{i}]", int(word)) for i, word in enumerate(value))
+    elif isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        for i, part in enumerate(value):
+            yield from streams_of(part, f"{name}[{i}]", seen)
+    elif hasattr(value, "_fields"):
+        for field in value._fields:
+            yield from streams_of(getattr(value, field), f"{name}.{field}", seen)
+    elif type(value).__module__.startswith("patchwork_env.") and hasattr(value, "__dict__"):
+        for field, part in list(vars(value).items()):
+            yield from streams_of(part, f"{name}.{field}", seen)

@@ -180,8 +180,12 @@ def vector(wrap=lambda envs: envs):
 def answers():
     cheat, own = BatchCheat(), [ACTION] * GAMES
     envs = GameVectorEnv(NMBR9, GAMES, cheat, seat=0, **OPTIONS)
-    envs.reset(seed=1)
-    return Door(lambda actions: answered(cheat, actions, envs, own), envs.games, OpponentError)
+
+    def play(actions):
+        envs.reset(seed=1)  # a batch needs it after an error of an opponent
+        return answered(cheat, actions, envs, own)
+
+    return Door(play, lambda: envs.games() if envs._batch.is_ready else None, OpponentError)
 
 
 def self_play():
@@ -193,7 +197,6 @@ def sb3():
     from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 
     env = SelfPlayVecEnv(GAMES, LastAction(), game="nmbr9", seed=1, **OPTIONS)
-    env.seats[:] = 0
     env.reset()
     return Door(env.step, env.games)
 

@@ -18,7 +18,7 @@ from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import MissingExtraError
 from tests.attack.objects import KINDS
-from tests.envs.cases import cases, layouts, opponent_of
+from tests.envs.cases import cases, layouts, opponent_of, streams_of
 
 with warnings.catch_warnings():  # of its own example, which it imports
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -104,7 +104,9 @@ def test_copies_go_on_like_the_original(name):
     for seed in range(4 if name in ("agent", "make_vec") else 6):
         original = kind.make(np.random.default_rng(seed))
         copies = [copy.deepcopy(original), pickle.loads(pickle.dumps(original))]
-        seen, future = kind.look(original), [*kind.go_on(original)]
+        streams, seen = list(streams_of(original)), kind.look(original)
+        future = [*kind.go_on(original)]
         for one in copies:
+            assert list(streams_of(one)) == streams
             assert kind.look(one) == seen
             assert [*kind.go_on(one)] == future

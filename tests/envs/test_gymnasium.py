@@ -215,33 +215,48 @@ TO_BATCHES = [[0.9] * 3, [1] * 9, [[1, 2], [3]]]
 OUT_OF_RANGE = [np.full(1, -1), np.full(2, 10**6), np.full(3, -1)]
 
 
-@pytest.mark.parametrize(
-    ("make", "cheat", "answers"),
-    [
-        (single, Cheat(), ANSWERS),
-        (partial(batched, num_envs=3), Cheat(), ANSWERS),
-        (partial(batched, num_envs=3), BatchCheat(), TO_BATCHES + OUT_OF_RANGE),
-    ],
-    ids=["single", "batch", "answers to a batch"],
-)
+def play_to_the_error(env, cheat, answer):
+    """Steps until the opponent gives a wrong answer; yields the actions before every step."""
+    cheat.answer, error = answer, LookupError if answer is _raise else OpponentError
+    while True:
+        actions = env.action_masks().argmax(axis=-1)
+        yield actions
+        try:
+            env.step(actions)
+        except error:
+            break
+    cheat.answer = None
+
+
 @several_players
-def test_a_wrong_answer_leaves_all_as_it_was(case, make, cheat, answers):
-    env, twin = make(case, opponent=cheat, seat="random"), make(case, seat="random")
-    for seed, answer in enumerate(answers):
+def test_a_wrong_answer_leaves_a_game_as_it_was(case):
+    cheat = Cheat()
+    env, twin = single(case, opponent=cheat, seat="random"), single(case, seat="random")
+    for seed, answer in enumerate(ANSWERS):
         for one in (env, twin):
             one.reset(seed=seed)
-        cheat.answer, error = answer, LookupError if answer is _raise else OpponentError
-        while True:
-            before, masks = all_of(env), env.action_masks()
-            actions = masks.argmax(axis=-1)
-            try:
-                env.step(actions)
-            except error:
-                break
-            twin.step(actions)
-        assert all_of(env) == before == all_of(twin)
-        cheat.answer = None
-        assert_same(env.step(actions), twin.step(actions))
+        *before, last = play_to_the_error(env, cheat, answer)
+        for action in before:
+            twin.step(action)
+        assert all_of(env) == all_of(twin)
+        assert_same(env.step(last), twin.step(last))
+
+
+@pytest.mark.parametrize(
+    ("cheat", "answers"), [(Cheat(), ANSWERS), (BatchCheat(), TO_BATCHES + OUT_OF_RANGE)], ids=type
+)
+@several_players
+def test_a_batch_asks_for_a_reset_after_a_wrong_answer(case, cheat, answers):
+    env, twin = batched(case, 3, opponent=cheat, seat="random"), batched(case, 3, seat="random")
+    for seed, answer in enumerate(answers):
+        env.reset(seed=seed)
+        actions = [*play_to_the_error(env, cheat, answer)][-1]
+        some = {"reset_mask": np.array([True, False, True])}
+        for call in (partial(env.step, actions), partial(env.reset, options=some), env.games):
+            with pytest.raises(ResetNeeded, match=r"an opponent failed in it.*call reset\(\)"):
+                call()
+        assert_same(env.reset(seed=seed), twin.reset(seed=seed))
+        assert_same(env.step(actions := env.action_masks().argmax(axis=1)), twin.step(actions))
 
 
 def test_opponents_see_copies():

@@ -7,8 +7,7 @@ import pytest
 
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.vector import GameVectorEnv
-from patchwork_env.errors import OpponentError
-from tests.envs.cases import CASES, Cheat, LastAction
+from tests.envs.cases import CASES, LastAction
 
 
 def batched(case, num_envs, **options):
@@ -93,17 +92,6 @@ def test_games_keep_their_opponents_to_the_end():
     assert old.circles.isdisjoint(new.circles)
     envs.set_opponents([newest], at_once=True)
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([newest], [0] * 6)
-
-
-def test_a_failed_step_begins_no_game_against_another_opponent():
-    cheat = Cheat()
-    envs = batched(CASES[0], 3, opponent=LastAction(), seat=1)  # who is not first: others begin each game
-    envs.reset(seed=0)
-    envs.set_opponents([cheat])
-    cheat.answer = "advance"
-    with pytest.raises(OpponentError):
-        play_on(envs, 60)
-    assert envs.opponent_numbers.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs
 
 from patchwork_env.agents.specs import MAX_SPEC_LENGTH
-from patchwork_env.core.checks import check_between, offset_seed
+from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, short_repr
-from patchwork_env.envs.opponents import opponent_seed
+from patchwork_env.envs.opponents import seed_of_move, turns_of_others
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
 from patchwork_env.integrations import text
@@ -225,10 +225,11 @@ class Session:
 
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
         """The game after the moves of the opponent that are due."""
-        while not game.is_over and not table.is_clients_move(game):
-            seed = None if table.seed is None else offset_seed(opponent_seed(table.seed), game.num_moves)
-            choice = await self._choice(game, str(table.opponent), seed)
-            game.play(choice["action"])
+        if table.opponent is not None:
+            for turn in turns_of_others(game, table.seat):
+                seed = None if table.seed is None else seed_of_move(table.seed, turn)
+                choice = await self._choice(turn, table.opponent, seed)
+                turn.play(choice["action"])
         return game
 
     async def _choice(self, game: BaseGame, spec: str, seed: int | None) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,11 +15,13 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
-from patchwork_env.core.batches import MARGIN_SCALE, OUTCOME, SCORE, Games, list_games, loop
-from patchwork_env.core.checks import as_number, check_actions, check_seed, seed_streams
+from patchwork_env.core.batches import OUTCOME, SCORE, Games, list_games, loop
+from patchwork_env.core.checks import as_number, check_actions, check_seed
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
+from patchwork_env.envs.learner_batch import LearnerBatch
 from patchwork_env.envs.opponents import Opponents
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, check_seeds, complete
 from patchwork_env.envs.spaces import GameSpaces
@@ -65,12 +67,11 @@ class MaskedVecEnv(VecEnv):
 
 
 class _Step(NamedTuple):
-    """What a step brings, an entry for each game; ``scores`` are the learners' before it."""
+    """The results of a step, an entry for each game."""
 
     rewards: npt.NDArray[np.float32]
     ends: npt.NDArray[np.bool_]
     infos: list[Info]
-    scores: npt.NDArray[np.int16]
 
 
 class SelfPlayVecEnv(MaskedVecEnv):
@@ -101,14 +102,13 @@ class SelfPlayVecEnv(MaskedVecEnv):
         options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.
 
     Attributes:
-        states: ``(num_envs,)`` records of the games.
-        seats: int64 ``(num_envs,)``, the learner's player number in each game.
         first_opponents: The agents that the environment was made with.
-        turns: The turns played so far in all games, by whoever moved, forced ones included.
 
     Raises:
         ValueError, UnknownOptionError, FileNotFoundError: A value is not allowed, or there is no such
             option or opponent.
+        ResetNeeded: From every method but :meth:`reset` and :meth:`restore`, after an interrupt or an error
+            of an opponent in the middle of a step; ``model.set_env(env)`` lets a model begin new games.
     """
 
     def __init__(
@@ -125,29 +125,35 @@ class SelfPlayVecEnv(MaskedVecEnv):
     ) -> None:
         self.rules = rules = rules_of(game)
         own = ("num_envs", "opponent", "opponent_shares", "game", "seed", "rewards", "reward_scale")
-        self._set_up = rules.set_up(complete(options, rules.options, own, type(self).__name__), {})
-        self.num_players = self._set_up.players
+        completed = complete(options, rules.options, own, type(self).__name__)
+        self.num_players = rules.set_up(completed, {}).players
         self._weights = rewards if isinstance(rewards, Reward) else None
         if self._weights is not None and self.num_players == 1:
             raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
-        self._kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, self.num_players)
+        kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, self.num_players)
         self._scale = as_number(reward_scale, "reward_scale", above=0)
-        self.states = rules.empty_states(check_num_envs(num_envs))
-        self.seats = np.arange(num_envs) % self.num_players
-        self._opponents: Opponents | None = None
+        check_num_envs(num_envs)
+        opponents: Opponents | None = None
         if self.num_players > 1:
             agents = as_agents("random" if opponent is None else opponent, game=rules.name)
-            self._opponents = Opponents(num_envs, agents, shares=opponent_shares, players=self.num_players)
+            opponents = Opponents(num_envs, agents, shares=opponent_shares, players=self.num_players)
         elif opponent is not None:
             raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
+        self._batch = LearnerBatch(
+            rules,
+            num_envs,
+            completed,
+            seat=np.arange(num_envs) % self.num_players,
+            opponents=opponents,
+            reward_kind=kind,
+            skips_forced=True,
+            seed=seed,
+        )
+        if seed is not None and opponents is not None:
+            opponents.reseed(check_seed(seed))
         self.first_opponents = self.opponents
-        self._streams = seed_streams(seed, num_envs)
-        self._reseed_opponents(seed)
-        self._has_begun = False
-        self.turns = 0
-        self._lengths, self._returns = np.zeros(num_envs, np.int64), np.zeros(num_envs)
+        self._returns = np.zeros(num_envs)
         self._actions = np.zeros(num_envs, np.int64)
-        self._all_games = np.arange(num_envs)
         self._observations = np.zeros((num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((num_envs, rules.num_actions), np.int8)
         self._created = time.time()
@@ -155,14 +161,31 @@ class SelfPlayVecEnv(MaskedVecEnv):
         super().__init__(num_envs, spaces.flat_space(), spaces.action_space())
 
     @property
-    def opponents(self) -> list[Agent]:
-        """The agents that play against the learner."""
-        return [] if self._opponents is None else cast(list[Agent], self._opponents.agents)
+    def states(self) -> States:
+        """The records of the games, ``(num_envs,)``."""
+        return self._batch.states
 
     @property
-    def opponent_numbers(self) -> npt.NDArray[np.int64]:
+    def seats(self) -> Games:
+        """The learner's player number in each game, int64 ``(num_envs,)``."""
+        return self._batch.seats
+
+    @property
+    def turns(self) -> int:
+        """The number of turns played so far in all games, by all players, forced ones included."""
+        return self._batch.turns
+
+    @property
+    def opponents(self) -> list[Agent]:
+        """The agents that play against the learner."""
+        opponents = self._batch.opponents
+        return [] if opponents is None else cast(list[Agent], opponents.agents)
+
+    @property
+    def opponent_numbers(self) -> Games:
         """The number of the opponent in each game, int64 ``(num_envs,)``."""
-        return np.zeros(len(self.states), np.int64) if self._opponents is None else self._opponents.numbers
+        opponents = self._batch.opponents
+        return np.zeros(self.num_envs, np.int64) if opponents is None else opponents.numbers
 
     def set_opponents(
         self,
@@ -172,9 +195,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
         at_once: bool = False,
     ) -> None:
         """Changes the opponents, or ValueError: see :meth:`patchwork_env.envs.opponents.Opponents.change`."""
-        if self._opponents is None:
+        if self._batch.opponents is None:
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
-        self._opponents.change(opponents, numbers, at_once=at_once or not self._has_begun)
+        self._batch.opponents.change(opponents, numbers, at_once=at_once or not self._batch.is_ready)
 
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
@@ -182,15 +205,12 @@ class SelfPlayVecEnv(MaskedVecEnv):
         """Begins all games, after :meth:`seed` with new random numbers; options are a ValueError."""
         if any(self._options):
             raise ValueError(f"the options of the games are {self._options}; they take none")
-        with self._undone_by_errors():
-            if self._seeds[0] is not None:
-                for game, seed in enumerate(check_seeds(self._seeds[0], self.num_envs)):
-                    self._streams[game : game + 1] = seed_streams(seed)
-                self._reseed_opponents(self._seeds[0])
-            self._begin(self._all_games)
-            self._play_on(self._new_step())
+        seeds = dict(enumerate(check_seeds(self._seeds[0], self.num_envs)))
+        with self._batch.changing():
+            self._batch.reseed(seeds)
+            self._batch.begin(self._batch.all_games)
+            self._returns[:] = 0
         self._reset_seeds()
-        self._has_begun = True
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
@@ -199,6 +219,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         If one is illegal or outside the action space, an IllegalActionError names the first such game, and
         no game is changed; so it is with actions of another shape or type.
         """
+        self._batch.require_ready()
         self._actions[:] = check_actions(actions, self.num_envs)
         illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
         if illegal >= 0:
@@ -209,17 +230,15 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Plays the actions and what follows, up to the learner's next decision in every game.
 
-        If an opponent fails, that is an OpponentError, and no game is changed.
+        If an opponent fails, that is an OpponentError, after which the environment needs a :meth:`reset`.
         """
-        step = self._new_step()
-        with self._undone_by_errors():
-            self._lengths += 1
-            self._play(self._all_games, self._actions)
-            self._play_on(step)
-            if self._kind == SCORE:
-                goes_on, gained = ~step.ends, self._scale * (self._own_scores() - step.scores)
-                step.rewards[goes_on] = gained[goes_on]
-                self._returns[goes_on] += step.rewards[goes_on]
+        batch, games = self._batch, self.num_envs
+        step = _Step(np.zeros(games, np.float32), np.zeros(games, np.bool_), [{} for _ in range(games)])
+        with batch.changing():
+            batch.play(batch.all_games, self._actions)
+            batch.play_on(partial(self._finish, step))
+            if batch.reward_kind == SCORE:
+                self._reward(step, np.flatnonzero(~step.ends))
         return self._observe(), step.rewards, step.ends, step.infos
 
     def close(self) -> None:
@@ -240,14 +259,18 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
     def games(self) -> list[BaseGame]:
         """Copies of all games."""
-        return [self.rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
+        return self._batch.games()
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
         """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""
+        self._batch.require_ready()
+        return self._arrays()
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
             "states": self.states.view(np.uint8).copy(),
-            "streams": self._streams.copy(),
-            "lengths": self._lengths.copy(),
+            "streams": self._batch.dealer.streams.copy(),
+            "lengths": self._batch.decisions.copy(),
             "returns": self._returns.copy(),
         }
 
@@ -256,7 +279,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
         What is no such position of these games, with a decision of the learner in each, is a ValueError.
         """
-        saved = check_saved(saved, self.save())
+        saved = check_saved(saved, self._arrays())
         states = self.rules.game.check_states(saved["states"].view(self.states.dtype))
         players = {self.rules.kernels.num_players(states, i) for i in range(len(states))}
         if players != {self.num_players}:
@@ -265,112 +288,63 @@ class SelfPlayVecEnv(MaskedVecEnv):
         wrong = [*over, *list_games(batches.list_waiting, self.rules, states, self.seats)]
         if wrong:
             raise ValueError(f"in the saved game {wrong[0]} it is not the learner's turn")
-        self.states[:] = states
-        self._streams[:] = saved["streams"]
-        self._lengths[:] = saved["lengths"]
-        self._returns[:] = saved["returns"]
+        with self._batch.changing():
+            self.states[:] = states
+            self._batch.dealer.streams[:] = saved["streams"]
+            self._batch.decisions[:] = saved["lengths"]
+            self._returns[:] = saved["returns"]
         return self._observe()
 
     # --- playing ------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _undone_by_errors(self) -> Iterator[None]:
-        """Brings the games back to where they were if the block raises an error."""
-        arrays = (self.states, self._streams, self._lengths, self._returns)
-        before, turns = [array.copy() for array in arrays], self.turns
-        opponents = self._opponents and self._opponents.copy()
-        try:
-            yield
-        except BaseException:
-            for array, values in zip(arrays, before, strict=True):
-                array[:] = values
-            self.turns, self._opponents = turns, opponents
-            if self._has_begun:
-                self._observe()
-            raise
-
-    def _new_step(self) -> _Step:
-        games = self.num_envs
-        infos: list[Info] = [{} for _ in range(games)]
-        return _Step(np.zeros(games, np.float32), np.zeros(games, np.bool_), infos, self._own_scores())
-
-    def _play(self, games: Games, actions: npt.NDArray[np.int64]) -> None:
-        loop(batches.play_listed, self.rules)(self.states, games, actions)
-        self.turns += len(games)
-
-    def _play_on(self, step: _Step) -> None:
-        """Plays up to the learner's next decision in every game; a new game follows where one ends."""
-        while True:
-            self.turns += loop(batches.play_forced, self.rules)(self.states)
-            ended = list_games(batches.list_over, self.rules, self.states)
-            if len(ended):
-                self._finish(ended, step)
-                self._begin(ended)
-                continue
-            waiting = list_games(batches.list_waiting, self.rules, self.states, self.seats)
-            if not len(waiting):
-                return
-            assert self._opponents is not None
-            self._play(waiting, self._opponents.answers(self.states.take(waiting), waiting))
-
-    def _finish(self, ended: Games, step: _Step) -> None:
+    def _finish(self, step: _Step, over: Games) -> Games:
+        """Write the results of games that are over; all of them begin anew."""
+        decisions = self._batch.decisions
+        ended = over[decisions[over] > 0]  # a game may be over before the learner's first decision
+        rules, states, seats = self.rules, self.states, self.seats
         outcomes = np.zeros(self.num_envs)
         scores = np.zeros((self.num_envs, self.num_players), np.int16)
         if self.num_players > 1:
-            loop(batches.write_final_rewards, self.rules)(self.states, ended, self.seats, OUTCOME, outcomes)
-        loop(batches.write_scores, self.rules)(self.states, ended, self.seats, scores)
-        loop(batches.write_views, self.rules)(self.states, ended, self.seats, self._masks, self._observations)
-        step.rewards[ended] = self._scale * self._worth(outcomes, scores, step.scores)[ended]
+            loop(batches.write_final_rewards, rules)(states, ended, seats, OUTCOME, outcomes)
+        loop(batches.write_scores, rules)(states, ended, seats, scores)
+        loop(batches.write_views, rules)(states, ended, seats, self._masks, self._observations)
+        if self._weights is None:
+            self._reward(step, ended)
+        else:
+            margins = scores[ended, 0] - scores[ended, 1:].max(1)
+            self._add_rewards(step, ended, combine_reward(self._weights, outcomes[ended], margins))
         step.ends[ended] = True
-        self._returns[ended] += step.rewards[ended]
         for game in ended:
             seconds = round(time.time() - self._created, 6)
             step.infos[game] |= {
                 "terminal_observation": self._observations[game].copy(),
-                "episode": {"r": float(self._returns[game]), "l": int(self._lengths[game]), "t": seconds},
+                "episode": {"r": float(self._returns[game]), "l": int(decisions[game]), "t": seconds},
                 "scores": scores[game].copy(),
-                "game": self.rules.game.unchecked(self.states, game),
+                "game": rules.game.unchecked(states, game),
             }
             if self.num_players > 1:
                 opponent = int(self.opponent_numbers[game])
                 step.infos[game] |= {"is_success": bool(outcomes[game] > 0), "opponent": opponent}
+        self._returns[over] = 0
+        return over
 
-    def _worth(
-        self, outcomes: npt.NDArray[Any], scores: npt.NDArray[np.int16], before: npt.NDArray[np.int16]
-    ) -> npt.NDArray[Any]:
-        """Rewards ``(n,)`` for the ends of games; ``before`` are the learners' scores at the last step."""
-        if self._kind == SCORE:
-            return scores[:, 0] - before
-        if self._kind == OUTCOME and self._weights is None:
-            return outcomes
-        margins = scores[:, 0] - scores[:, 1:].max(1)
-        if self._weights is None:
-            return margins / MARGIN_SCALE
-        return combine_reward(self._weights, outcomes, margins)
+    def _reward(self, step: _Step, games: Games) -> None:
+        """Write the rewards of some games for a step."""
+        rewards = np.zeros(self.num_envs)
+        self._batch.write_rewards(games, rewards)
+        self._add_rewards(step, games, rewards[games])
 
-    def _own_scores(self) -> npt.NDArray[np.int16]:
-        scores = np.zeros((self.num_envs, 1), np.int16)
-        loop(batches.write_scores, self.rules)(self.states, self._all_games, self.seats, scores)
-        return scores[:, 0]
-
-    def _begin(self, games: Games) -> None:
-        initial_state, flags, _ = self._set_up
-        loop(batches.deal_listed, self.rules)(self.states, games, self._streams, initial_state, flags)
-        if self._opponents is not None:
-            self._opponents.begin(games)
-        self._lengths[games] = 0
-        self._returns[games] = 0
+    def _add_rewards(self, step: _Step, games: Games, rewards: npt.NDArray[Any]) -> None:
+        step.rewards[games] = self._scale * rewards
+        self._returns[games] += step.rewards[games]
 
     def _observe(self) -> Observation:
-        """Writes masks and observations; returns a copy of these, as SB3 still needs those before."""
+        """Write masks and observations; return a copy of these, as SB3 still needs those before."""
+        batch = self._batch
         loop(batches.write_views, self.rules)(
-            self.states, self._all_games, self.seats, self._masks, self._observations
+            batch.states, batch.all_games, batch.seats, self._masks, self._observations
         )
         return self._observations.copy()
-
-    def _reseed_opponents(self, seed: int | None) -> None:
-        if seed is not None and self._opponents is not None:
-            self._opponents.reseed(check_seed(seed))
 
 
 # --- Gymnasium --------------------------------------------------------------------------------------------

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
 from patchwork_env.agents.analysis import Analyst, Scorer
-from patchwork_env.core.batches import REWARDS, SCORE, final_reward, loop
+from patchwork_env.core.batches import REWARDS, loop, reward_of
 from patchwork_env.core.checks import (
     as_integer,
     as_number,
     check_between,
     check_one_of,
     check_seed,
-    offset_seed,
 )
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, short_repr
-from patchwork_env.envs.opponents import opponent_seed
+from patchwork_env.envs.opponents import seed_of_move, turns_of_others
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
@@ -200,7 +199,7 @@ class Episode:
             self._mistakes += 1
             reward = ILLEGAL_REWARD * self.settings.reward_scale - self.settings.penalty
             return Reply("over", f"{reason}\nThat was one bad answer too many: the game is lost.", reward)
-        choice = self._agents.choice(self._game, self.settings.forfeit, self._seed_of_move(self._game))
+        choice = self._agents.choice(self._game, self.settings.forfeit, seed_of_move(self.seed, self._game))
         head = f"{reason}\nThat was one bad answer too many: {choice['word']} was played for you."
         return self._move(int(choice["action"]), head, -self.settings.penalty)
 
@@ -217,7 +216,8 @@ class Episode:
         game.play(action)
         self._let_others_play(game)
         others = news(game, self._game.num_public_moves, self.seat)
-        reward = self._reward(game, score) + settings.shaping_weight * (judgement or 0.0)
+        reward = loop(reward_of, rules_of(game.state))(game.state, 0, self.seat, self._kind, score)
+        reward += settings.shaping_weight * (judgement or 0.0)
         self._game, self.has_ended = game, game.is_over
         self._requests = self._mistakes = 0
         lines = [head or f"You played {word}.", *_others_text(others)]
@@ -232,21 +232,9 @@ class Episode:
         )
 
     def _let_others_play(self, game: BaseGame) -> None:
-        while not game.is_over and game.current_player != self.seat:
-            choice = self._agents.choice(game, self.settings.opponent, self._seed_of_move(game))
-            game.play(choice["action"])
-
-    def _seed_of_move(self, game: BaseGame) -> int:
-        """A seed that depends on the position alone, not on what the agent was asked before."""
-        return offset_seed(opponent_seed(self.seed), game.num_moves)
-
-    def _reward(self, game: BaseGame, score: int) -> float:
-        """The game's reward for a move; ``score`` is that of the seat before it."""
-        if self._kind == SCORE:
-            return float(game.scores()[self.seat] - score)
-        if not game.is_over:
-            return 0.0
-        return float(loop(final_reward, rules_of(game.state))(game.state, 0, self.seat, self._kind))
+        for turn in turns_of_others(game, self.seat):
+            choice = self._agents.choice(turn, self.settings.opponent, seed_of_move(self.seed, turn))
+            turn.play(choice["action"])
 
     def _introduction(self, others: tuple[tuple[int, str], ...]) -> str:
         requests = requests_text(self._game)

@@ -366,7 +366,7 @@ class OpponentGames(GameVectorEnv):
     @property
     def states(self) -> States:
         """The records of all games."""
-        return self._require_states()
+        return self._batch.states
 
     @property
     def observations(self) -> Observation:
@@ -381,7 +381,7 @@ class OpponentGames(GameVectorEnv):
     @property
     def players(self) -> npt.NDArray[np.int64]:
         """The learner's player number in each game."""
-        return self._learners
+        return self._batch.seats
 
     def seed(self, seed: int | None) -> None:
         """Begin all games anew."""
@@ -395,7 +395,7 @@ class OpponentGames(GameVectorEnv):
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
         """Play ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
-        learners = self._learners.copy()
+        learners = self._batch.seats.copy()
         _, rewards, terminations, _, infos = self._step(actions, idle=staying)
         ended = np.flatnonzero(terminations)
         observations = np.empty((len(ended), self.rules.layout.size), np.float32)

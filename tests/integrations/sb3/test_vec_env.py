@@ -1,20 +1,24 @@
 """The batch as a VecEnv of Stable-Baselines3: the games of single ``Game`` objects, SB3's conventions."""
 
-import contextlib
 from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
+from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 from patchwork_env.agents import GreedyAgent, RandomAgent
 from patchwork_env.errors import OpponentError, UnknownOptionError
+from patchwork_env.games import register
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 from patchwork_env.learning.config import Reward
+
+register("row", "tests.toy")
 
 PATCHWORK = "patchwork_env:Patchwork-v0"
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
@@ -245,30 +249,40 @@ def test_only_decisions_of_the_learner_are_restored():
     assert env.games() == before
 
 
+def test_games_without_a_decision_of_the_learner_are_refused():
+    env = SelfPlayVecEnv(2, game="row", blocked=10, opponent=[advance])  # the second of two moves is forced
+    with pytest.raises(OpponentError, match="before the learner's first turn"):
+        env.reset()
+
+
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def test_an_opponent_that_fails_leaves_all_games_as_they_were():
+def test_a_reset_is_needed_after_an_opponent_failed():
     fails = [False]
 
     def last(game):
         return -3 if fails[0] else int(game.legal_actions()[-1])
 
-    env, twin = (SelfPlayVecEnv(4, [last], seed=1) for _ in range(2))
-    for one in (env, twin):
-        one.reset()
-    for _ in range(40):
-        before, actions = env.games(), env.action_masks().argmax(axis=1)
-        fails[0] = True
-        with contextlib.suppress(OpponentError):
-            env.step(actions)
-            twin.step(actions)
-            continue
-        fails[0] = False
-        assert env.games() == before
-        assert (env.action_masks() == twin.action_masks()).all()
-        for one, other in zip(env.step(actions)[:3], twin.step(actions)[:3], strict=True):
-            assert (one == other).all()
+    env = SelfPlayVecEnv(4, [last], seed=1)
+    with pytest.raises(ResetNeeded, match="no game is on"):
+        env.step(np.zeros(4, int))
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=8, policy_kwargs={"net_arch": [4]})
+    model.learn(32)
+    saved = env.save()
+    fails[0] = True
+    with pytest.raises(OpponentError):
+        model.learn(32, reset_num_timesteps=False)
+    fails[0] = False
+    for call in (partial(model.learn, 32, reset_num_timesteps=False), env.games, env.save):
+        with pytest.raises(ResetNeeded, match=r"model\.set_env\(env\)"):
+            call()
+    model.set_env(env)
+    model.learn(32, reset_num_timesteps=False)
+    fails[0] = True
+    with pytest.raises(OpponentError):
+        model.learn(32)
+    assert (env.restore(saved) == np.array([game.observation() for game in env.games()])).all()
 
 
 def test_options_of_a_reset():

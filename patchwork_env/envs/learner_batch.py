@@ -1,0 +1,183 @@
+"""Games with one learner each, in which the others play until it is the learner's turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+
+from patchwork_env.core import batches
+from patchwork_env.core.batches import SCORE, Actions, Games, list_games, loop
+from patchwork_env.core.game import BaseGame
+from patchwork_env.core.rules import Rules, SetUp
+from patchwork_env.envs.dealing import Dealer
+from patchwork_env.envs.opponents import Opponents
+from patchwork_env.envs.options import MOST_DEALS, NO_TURN
+from patchwork_env.errors import OpponentError
+
+_NOT_BEGUN = "no game is on: call reset()"
+_BROKEN = (
+    "the last call was interrupted, or an opponent failed in it, and left the games in the middle of a step: "
+    "call reset(); for a model of Stable-Baselines3, model.set_env(env)"
+)
+
+
+class LearnerBatch:
+    """``n`` games, each with one learner, who alone is to move between two calls, unless the game is over.
+
+    Methods check nothing: whoever calls them has validated actions and options, and calls them within
+    :meth:`changing`.
+
+    Args:
+        rules: The rules of the games.
+        num_games: The number of games.
+        options: All options of the game.
+        seat: The learner's player number, see :class:`~patchwork_env.envs.dealing.Dealer`.
+        opponents: The agents that play for all others, None if the learner plays alone.
+        reward_kind: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
+        skips_forced: True if turns with one legal action are played at once, the learner's too.
+        seed: The seed of the games, None for fresh random ones.
+
+    Attributes:
+        states: ``(n,)`` records of the games.
+        seats: int64 ``(n,)``, the learner's player number in each game.
+        decisions: int64 ``(n,)``, the number of the learner's actions in each game.
+        turns: The number of turns played in all games, by anyone.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_games: int,
+        options: Mapping[str, Any],
+        *,
+        seat: int | str | Games,
+        opponents: Opponents | None,
+        reward_kind: int,
+        skips_forced: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.rules, self.opponents, self.reward_kind = rules, opponents, reward_kind
+        self.dealer = Dealer(rules, num_games, options, seat, seed)
+        self.states = rules.empty_states(num_games)
+        self.seats = self.dealer.fixed_seats.copy()
+        self.decisions = np.zeros(num_games, np.int64)
+        self.turns = 0
+        self.all_games = np.arange(num_games)
+        self._skips_forced = skips_forced
+        self._scores = np.zeros(num_games, np.int64)  # the learners' before the step, for ``SCORE``
+        self._reset_reason: str | None = _NOT_BEGUN
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy or pickle; its records are checked, since compiled rules check no bounds."""
+        self.__dict__.update(state)
+        self.all_games = np.arange(len(self.states))
+        self.seats %= self.dealer.players
+        if self.is_ready:
+            self.rules.game.check_states(self.states)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether games are on, and not in the middle of a step."""
+        return self._reset_reason is None
+
+    def require_ready(self) -> None:
+        """Raise ResetNeeded unless :attr:`is_ready`."""
+        if self._reset_reason is not None:
+            raise ResetNeeded(self._reset_reason)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Mark the games as in the middle of a step, until the block ends without an error."""
+        self._reset_reason = _BROKEN
+        yield
+        self._reset_reason = None
+
+    def games(self) -> list[BaseGame]:
+        """Return copies of all games."""
+        self.require_ready()
+        return [self.rules.game.unchecked(self.states, i) for i in range(len(self.states))]
+
+    # --- playing ------------------------------------------------------------------------------------------
+
+    def reseed(self, seeds: Mapping[int, int | None]) -> None:
+        """Start random numbers anew: those of the games with a seed; if all games are listed, the opponents'.
+
+        The opponents get the first seed, since games that go on share them.
+        """
+        given = {game: seed for game, seed in seeds.items() if seed is not None}
+        for game, seed in given.items():
+            self.dealer.reseed(game, seed)
+        if given and len(seeds) == len(self.states) and self.opponents is not None:
+            self.opponents.reseed(next(iter(given.values())))
+
+    def begin(self, games: Games, set_up: SetUp | None = None) -> None:
+        """Begin the listed games anew, and play to the learner's first turn.
+
+        A game that is over before that turn is passed over, and another one dealt. OpponentError after
+        ``MOST_DEALS`` times in a row.
+        """
+        self._deal(games, set_up)
+        self.play_on(self._untouched, set_up)
+
+    def play(self, games: Games, actions: Actions) -> None:
+        """Play legal actions ``(k,)`` of the learners in the listed games."""
+        if self.reward_kind == SCORE:
+            loop(batches.write_own_scores, self.rules)(self.states, games, self.seats, self._scores)
+        self.decisions[games] += 1
+        self._play(games, actions)
+
+    def play_on(self, renewed: Callable[[Games], Games] | None = None, set_up: SetUp | None = None) -> None:
+        """Play the turns of others, and forced ones, until each game is at its learner's turn or over.
+
+        ``renewed`` gets the games that are over, and returns those that begin anew at once.
+        """
+        rounds = 0
+        while True:
+            if self._skips_forced:
+                self.turns += loop(batches.play_forced, self.rules)(self.states)
+            if renewed is not None:
+                over = self.over()
+                games = renewed(over) if len(over) else over
+                if len(games):
+                    rounds += 1
+                    if rounds > MOST_DEALS and not self.decisions[games].any():
+                        raise OpponentError(NO_TURN)
+                    self._deal(games, set_up)
+                    continue
+            if self.opponents is None:
+                return
+            waiting = list_games(batches.list_waiting, self.rules, self.states, self.seats)
+            if not len(waiting):
+                return
+            self._play(waiting, self.opponents.answers(self.states.take(waiting), waiting))
+
+    def over(self) -> Games:
+        """Return the indices of the games that are over."""
+        return list_games(batches.list_over, self.rules, self.states)
+
+    def write_rewards(self, games: Games, rewards: npt.NDArray[np.float64]) -> None:
+        """Write the learners' rewards since :meth:`play`, for the listed games, to ``rewards``, ``(n,)``."""
+        loop(batches.write_rewards, self.rules)(
+            self.states, games, self.seats, self.reward_kind, self._scores, rewards
+        )
+
+    def _untouched(self, games: Games) -> Games:
+        """Return those of the games in which the learner has not moved yet."""
+        untouched: Games = games[self.decisions[games] == 0]
+        return untouched
+
+    def _deal(self, games: Games, set_up: SetUp | None) -> None:
+        self.decisions[games] = 0
+        self.dealer.deal(self.states, games, set_up)
+        self.dealer.assign_seats(self.seats, games)
+        if self.opponents is not None:
+            self.opponents.begin(games)
+
+    def _play(self, games: Games, actions: Actions) -> None:
+        loop(batches.play_listed, self.rules)(self.states, games, actions)
+        self.turns += len(games)
