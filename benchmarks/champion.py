@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.keeping import Figures, add_write_option, figure, keep, of_unit
 from patchwork_env import agents
 from patchwork_env.agents import Agent
+from patchwork_env.agents.options import AIMS
 from patchwork_env.agents.patchwork.champion.agent import LEVELS, ChampionAgent, ValueAgent
-from patchwork_env.agents.specs import AIMS
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork import Game

@@ -14,21 +14,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
-from patchwork_env.agents.specs import (
+from patchwork_env.agents.options import (
     AIMS,
     FEWEST_SIMULATIONS,
     MOST_THREADS,
     VALUE_OPTIONS,
     boolean,
     integer,
-    load,
-    names,
     one_of,
-    path_of,
-    register,
-    register_checkpoint,
     seconds,
 )
+from patchwork_env.agents.specs import load, names, path_of, register, register_checkpoint
 from patchwork_env.core.lazy import lazy_names
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import NMBR9, PATCHWORK, games_with

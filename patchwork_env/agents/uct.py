@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, DrawingAgent
-from patchwork_env.agents.specs import check_budget, spec_of
+from patchwork_env.agents.options import check_budget, spec_of
 from patchwork_env.core.batches import loop
 from patchwork_env.core.compile import specialize, template
 from patchwork_env.core.intrinsics import copy_record

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from patchwork_env.agents.specs import BUDGETS, LEVELS, MOST_SIMULATIONS, with_budget
+from patchwork_env.agents.options import BUDGETS, LEVELS, MOST_SIMULATIONS
+from patchwork_env.agents.specs import with_budget
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import Check, FieldError, check_fields, unknown_field

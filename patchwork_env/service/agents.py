@@ -10,8 +10,9 @@ from typing import Any
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, analysis
+from patchwork_env.agents.options import LEVELS
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
-from patchwork_env.agents.specs import LEVELS, import_agent, is_import, is_remote, runs_code
+from patchwork_env.agents.specs import import_agent, is_import, is_remote, runs_code
 from patchwork_env.core.checks import as_action
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import reason_of

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from patchwork_env import agents
-from patchwork_env.agents import Agent, GreedyAgent, specs
+from patchwork_env.agents import Agent, GreedyAgent, options, specs
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.patchwork.policy.agent import save_policy
@@ -44,7 +44,7 @@ class Patient(Agent):
 
 @pytest.mark.usefixtures("own_registry")
 def test_a_registered_agent_is_a_spec_like_any_other():
-    agents.register("patient", Patient, games=("patchwork",), options={"patience": specs.integer(1, 9)})
+    agents.register("patient", Patient, games=("patchwork",), options={"patience": options.integer(1, 9)})
     agent = agents.as_agent("patient:patience=5", seed=4)
     assert isinstance(agent, Patient)
     assert (agent.patience, agent.seed) == (5, 4)
@@ -199,7 +199,7 @@ class Named(Patient):
 
 @pytest.fixture
 def _schemes(own_registry):
-    agents.register("run:", Named, options={"size": specs.integer(1, 9)}, needs_trust=True)
+    agents.register("run:", Named, options={"size": options.integer(1, 9)}, needs_trust=True)
     agents.register("read:", Named)
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
-from patchwork_env.agents.specs import LEVELS
+from patchwork_env.agents.options import LEVELS
 from patchwork_env.service import thinking
 from patchwork_env.service.agents import AgentPool
 from tests.play import odd_agents

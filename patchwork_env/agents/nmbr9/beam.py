@@ -36,7 +36,8 @@ from patchwork_env.agents.nmbr9.value import (
     read_value,
     write_solo_game,
 )
-from patchwork_env.agents.specs import check_budget, find_checkpoint, spec_of
+from patchwork_env.agents.options import check_budget, spec_of
+from patchwork_env.agents.specs import find_checkpoint
 from patchwork_env.core.checks import check_seed, offset_seed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.game import BaseGame

@@ -20,7 +20,7 @@ from patchwork_env.agents.analysis import ScoreLine
 from patchwork_env.agents.base import Actions, Agent, BatchAgent, DrawingAgent
 from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.nmbr9 import value
-from patchwork_env.agents.specs import check_budget, spec_of
+from patchwork_env.agents.options import check_budget, spec_of
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record

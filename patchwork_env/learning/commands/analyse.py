@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env analy
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env import agents
-    from patchwork_env.agents.specs import spec_of
+    from patchwork_env.agents.options import spec_of
     from patchwork_env.games import part_of, rules_of
     from patchwork_env.service import fields
     from patchwork_env.service.agents import analyses_of

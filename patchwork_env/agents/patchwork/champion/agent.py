@@ -17,6 +17,7 @@ import numpy.typing as npt
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import Checkpoint
+from patchwork_env.agents.options import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
 from patchwork_env.agents.patchwork.champion.search import (
     ENOUGH,
     LEAST_EFFORT,
@@ -55,7 +56,6 @@ from patchwork_env.agents.patchwork.value.expansion import (
     new_expansion,
 )
 from patchwork_env.agents.patchwork.value.network import Quantized, Weights, quantized, read_value
-from patchwork_env.agents.specs import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
@@ -487,7 +487,7 @@ def load(
 ) -> BatchAgent:
     """The agent of a value's checkpoint; it searches if there are options, or it comes with the package.
 
-    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.specs.AIMS`, ``"win"`` by default; for
+    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.options.AIMS`, ``"win"`` by default; for
     the rest see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
     """
     payoffs = _PAYOFFS[check_one_of(DEFAULT_AIM if aim is None else aim, AIMS, "aim")]

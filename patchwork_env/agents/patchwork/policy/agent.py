@@ -17,9 +17,9 @@ from patchwork_env.agents.networks import (
     read_network,
     save_policy,
 )
+from patchwork_env.agents.options import FEWEST_SIMULATIONS, MOST_SIMULATIONS
 from patchwork_env.agents.patchwork.placements import clipped_margin
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
-from patchwork_env.agents.specs import FEWEST_SIMULATIONS, MOST_SIMULATIONS
 from patchwork_env.core.batches import list_games, list_over, loop, play_forced, play_listed
 from patchwork_env.core.checks import as_number, check_between
 from patchwork_env.core.compile import kernel

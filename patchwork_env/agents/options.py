@@ -1,0 +1,96 @@
+"""The options of agents in specs: readers of their texts, and the budgets of searches."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from patchwork_env.core.checks import check_between
+
+LEVELS = ("instant", "fast", "strong", "analysis")
+"""The budgets of searches with a learned value that have a name, from the smallest to the largest."""
+FEWEST_NODES, MOST_NODES = 2, 200_000
+"""The limits of the nodes of such a search; in Patchwork the most take 150 MB."""
+MOST_THREADS = 64
+"""The most threads of such a search, more than help it."""
+BUDGETS = ("level", "nodes", "seconds", "simulations")  # the options that are budgets
+FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
+"""The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
+AIMS = ("win", "rich", "margin", "score")
+"""What a search of Patchwork with a learned value plays for. ``win`` is the strongest. ``rich`` is to win
+too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the
+own points, with little regard to who wins."""
+Reader = Callable[[str], Any]
+"""Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
+
+
+def boolean(text: str) -> bool:
+    """Reads ``true`` or ``false``."""
+    if text not in ("true", "false"):
+        raise ValueError("true or false")
+    return text == "true"
+
+
+def seconds(text: str) -> float:
+    """Reads a time in seconds."""
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
+        raise ValueError("a number above 0, such as 0.5")
+    return float(text)
+
+
+def integer(lowest: int, highest: int = 10**6) -> Reader:
+    """A reader of integers of ``lowest ... highest``."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
+            raise ValueError(f"an integer of {lowest} to {highest}")
+        return int(text)
+
+    return read
+
+
+def one_of(*words: str) -> Reader:
+    """A reader of some words alone."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+VALUE_OPTIONS: Mapping[str, Reader] = {
+    "level": one_of(*LEVELS),
+    "nodes": integer(FEWEST_NODES, MOST_NODES),
+    "seconds": seconds,
+}
+"""The options of agents that play by a learned value."""
+
+
+# --- budgets ----------------------------------------------------------------------------------------------
+
+
+def check_budget(**budgets: Any) -> dict[str, Any]:
+    """The budget of a search by its name, or nothing: the one that is not None; ValueError for wrong ones."""
+    given = {name: value for name, value in budgets.items() if value is not None}
+    if len(given) > 1:
+        words = " and ".join(f"{name}={value}" for name, value in given.items())
+        raise ValueError(f"the budgets are {words}; give one of them")
+    for name, value in given.items():
+        if name == "simulations":
+            check_between(value, 1, MOST_SIMULATIONS, name)
+        elif not isinstance(value, str) and not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value}; it must be above 0 and finite")
+    return given
+
+
+def spec_of(name: str, **options: Any) -> str:
+    """The spec of an agent with those options that are not None; a level stands there by its name alone."""
+    given = {key: value for key, value in options.items() if value is not None}
+    texts = {key: f"{value:g}" if isinstance(value, float) else value for key, value in given.items()}
+    if list(texts) == ["level"]:
+        return f"{name}:{texts['level']}"
+    return f"{name}:{','.join(f'{key}={text}' for key, text in texts.items())}" if texts else name
