@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MAX_SPEC_LENGTH = 4096  # the most characters of a spec, as of a path on most systems
 ENTRY_POINT_GROUP = "patchwork_env.agents"
 Factory = str | Callable[..., "Agent"]  # makes an agent, or `"module:function"` for a function to import
+_ALLOWED: Mapping[Reader, str] = {int: "an integer", float: "a number"}
+"""The values that readers allow whose errors do not say so."""
 
 
 # --- the registry -----------------------------------------------------------------------------------------
@@ -306,8 +308,9 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
         try:
             values[key] = readers[key](text)
         except ValueError as error:
+            allowed = _ALLOWED.get(readers[key], str(error))
             raise ValueError(
-                f"option {_shown(key)} of agent {_shown(name)} is {_shown(text)}; it must be {error}"
+                f"option {_shown(key)} of agent {_shown(name)} is {_shown(text)}; it must be {allowed}"
             ) from None
     return values
 
@@ -328,6 +331,8 @@ def check_checkpoint(path: str) -> None:
     if os.sep in path or "/" in path:
         raise FileNotFoundError(f"there is no checkpoint at {shown}; allowed are {_what_exists()}")
     name, _, word = path.rpartition(":")
+    if name in names() and word in LEVELS:
+        raise ValueError(f"the options of {_shown(path)} need the form {name}:level={word},option=value")
     if name in names():
         allowed = f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
         raise ValueError(f"agent {name!r} has no level {_shown(word)}; levels of learned values: {allowed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents
+from patchwork_env.agents import uct
 from patchwork_env.agents.uct import RULE, UctAgent, _kernels, _new_work
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of
@@ -296,3 +298,56 @@ def test_wrong_options_are_errors():
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)
+
+
+def hidden():
+    """A game of NMBR 9 whose next tiles are unknown, so that several decks are drawn."""
+    game = Nmbr9(seed=3)
+    for _ in range(4):
+        game.play(int(game.legal_actions()[0]))
+    return game
+
+
+def test_every_possibility_has_an_equal_share_of_the_time(monkeypatch):
+    """The clock goes on by a second with each look; each of the parts ends at its share of 80 seconds."""
+    clock = itertools.count()
+    monkeypatch.setattr(uct, "perf_counter", lambda: next(clock))
+    planted = []
+    plant = uct._plant
+    monkeypatch.setattr(uct, "_plant", lambda *given: (planted.append(next(clock)), plant(*given)))
+    agent = UctAgent(1, seconds=80.0)
+    agent.block = 1
+    agent.act(hidden())
+    parts = planted[1:]  # the first one compiles
+    assert len(parts) == 8
+    assert all(9 <= later - earlier <= 12 for earlier, later in itertools.pairwise(parts))
+
+
+def test_all_possibilities_count_for_the_choice(monkeypatch):
+    """Visits are summed up: the action is the most visited one of all the trees together."""
+    agent, totals = UctAgent(1, simulations=80), []
+    spend = UctAgent._spend
+
+    def spend_and_count(self, simulate, began, part=0, parts=1):
+        spend(self, simulate, began, part, parts)
+        edges = self.workspace()[game_name].tree.edges
+        edges["visits"] = 0
+        edges["visits"][:3] = (0, 9, 0) if part == 0 else (0, 0, 1)
+        totals.append(part)
+
+    game = hidden()
+    game_name = rules_of(game.state).name
+    monkeypatch.setattr(UctAgent, "_spend", spend_and_count)
+    listed = []
+    monkeypatch.setattr(uct, "_plant", remember_actions(uct._plant, listed))
+    chosen = agent.act(game)
+    assert totals == list(range(8))
+    assert chosen == listed[0][1]
+
+
+def remember_actions(plant, listed):
+    def planting(state, actions, work, kernels, stream):
+        listed.append(actions.tolist())
+        plant(state, actions, work, kernels, stream)
+
+    return planting

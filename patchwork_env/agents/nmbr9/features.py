@@ -288,9 +288,10 @@ def _discount_single_supports(
 
 
 Rows = npt.NDArray[np.int32]
-Grid = npt.NDArray[np.int32]  # shape `(engine.NUM_ROWS, TABLE_SIZE)`: the row of the window around each cell
-GRID_SHAPE = (NUM_TABLE_ROWS, TABLE_SIZE)
-_SEVEN = _U(7)
+Grid = npt.NDArray[np.int32]  # the row of the window around each cell, by row and column
+GRID_SHAPE = (NUM_TABLE_ROWS, TABLE_SIZE + 2)
+"""Windows also lie around cells one beyond the ends of the table; row and column -1 are the last entries."""
+_SEVEN, _MIDDLE = _U(7), _U(2)
 
 
 # --- windows ----------------------------------------------------------------------------------------------
@@ -336,29 +337,27 @@ _ALL = (1 << 9) - 1
 
 @kernel(inline=True)
 def _window(levels: Levels, level: int, row: int, column: int) -> int:
-    """The 3x3 bits of a level around a cell; cells beyond the table are not covered."""
-    shift = _U(column)
-    upper = (levels[level, row - 1] << _U1) >> shift & _SEVEN
-    middle = (levels[level, row] << _U1) >> shift & _SEVEN
-    lower = (levels[level, row + 1] << _U1) >> shift & _SEVEN
+    """Return the 3x3 bits of a level around a cell; cells beyond the table are not covered."""
+    upper, middle = _three_bits(levels[level, row - 1], column), _three_bits(levels[level, row], column)
+    lower = _three_bits(levels[level, row + 1], column)
     return int(np.int64(upper | middle << _U(3) | lower << _U(6)))
 
 
 @kernel(inline=True)
+def _three_bits(word: np.uint64, column: int) -> np.uint64:
+    """Return the bits around a column of -1 to 64, of which those beyond the word are 0."""
+    return np.uint64(word >> _U(column - 1) & _SEVEN if column > 0 else word << _U(1 - column) & _SEVEN)
+
+
+@kernel(inline=True)
 def _row_of_window(levels: Levels, row: int, column: int) -> int:
-    """The table row of the window around a cell."""
+    """Return the table row of the window around a cell."""
     height = 0
-    while (levels[height, row] >> _U(column)) & _U1 != 0:
+    while _three_bits(levels[height, row], column) & _MIDDLE != 0:
         height += 1
     covered = _window(levels, height - 1, row, column) if height > 0 else _ALL
     pattern = _SUMS[covered] + _SUMS[_window(levels, height, row, column)]
     return int(_ROWS[min(height, _HIGHEST), pattern])
-
-
-@kernel
-def _span(first: int, length: int, end: int) -> tuple[int, int]:
-    """The first index of ``length`` cells and one more on each side, and the index behind the last."""
-    return max(first - 1, 0), min(first + length + 1, end)
 
 
 @kernel
@@ -368,10 +367,8 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
     ``top``, ``left``, ``height`` and ``width`` are the box of the tiles; the rest of the grid is ``EMPTY``.
     """
     count = 0
-    first, end = _span(top, height, NUM_TABLE_ROWS - 1)
-    first_column, end_column = _span(left, width, TABLE_SIZE)
-    for row in range(first, end):
-        for column in range(first_column, end_column):
+    for row in range(top - 1, top + height + 1):
+        for column in range(left - 1, left + width + 1):
             found = _row_of_window(levels, row, column)
             grid[row, column] = found
             rows[count] = found
@@ -386,10 +383,8 @@ def list_changes(levels: Levels, tile: Tile, grid: Grid, old: Rows, new: Rows) -
     ``levels`` is painted with the tile; ``grid`` holds the rows of all windows without it.
     """
     gone, come = 0, 0
-    first, end = _span(tile.row, HEIGHTS[tile.piece], NUM_TABLE_ROWS - 1)
-    first_column, end_column = _span(tile.column, WIDTHS[tile.piece], TABLE_SIZE)
-    for r in range(first, end):
-        for c in range(first_column, end_column):
+    for r in range(tile.row - 1, tile.row + HEIGHTS[tile.piece] + 1):
+        for c in range(tile.column - 1, tile.column + WIDTHS[tile.piece] + 1):
             before, after = grid[r, c], _row_of_window(levels, r, c)
             if before != after:
                 old[gone], new[come] = before, after

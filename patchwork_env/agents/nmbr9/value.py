@@ -36,8 +36,8 @@ from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS
 from patchwork_env.nmbr9.engine import NUM_ROWS as NUM_TABLE_ROWS
-from patchwork_env.nmbr9.state import NO_DIGIT, States
-from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES
+from patchwork_env.nmbr9.state import NO_DIGIT, States, empty_states
+from patchwork_env.nmbr9.tables import FOOTPRINTS, HEIGHTS, SIZES, WIDTHS
 
 RELIEF_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
 SCALE = 20.0  # the points per unit of the output
@@ -193,6 +193,7 @@ class Expansion(NamedTuple):
     contacts: npt.NDArray[np.int64]
     histogram: npt.NDArray[np.int64]  # by level and contact, the number of actions
     maps: LegalSet
+    successor: States  # one record
     buffer: Buffer
 
 
@@ -205,6 +206,7 @@ def new_expansion() -> Expansion:
         np.empty(engine.MAX_LEGAL_ACTIONS, np.int64),
         np.empty((engine.MAX_LEVELS + 1, MOST_CONTACT + 1), np.int64),
         np.empty((engine.NUM_MAPS, TABLE_SIZE), np.uint64),
+        empty_states(1),
         new_buffer(),
     )
 
@@ -230,11 +232,21 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
     buffer["remaining"][digit] -= 1
     for k in range(count):
         tile = features.tile_of(expansion.actions[k], digit, expansion.levels[k])
-        value = float(digit * tile.level)
-        if left > 0:
-            value += _value_with(tile, placed, number, left, weights[0], buffer)
-        expansion.values[k] = value
+        expansion.values[k] = digit * tile.level
+        if left > 0 and not _is_beyond(tile):
+            expansion.values[k] += _value_with(tile, placed, number, left, weights[0], buffer)
+    for k in range(count):  # last, since these change the buffer
+        if left > 0 and _is_beyond(features.tile_of(expansion.actions[k], digit, expansion.levels[k])):
+            copy_record(expansion.successor, 0, states, i)
+            engine.apply(expansion.successor, 0, expansion.actions[k])
+            expansion.values[k] += evaluate(expansion.successor, 0, player, weights, expansion.buffer)
     return count
+
+
+@kernel(inline=True)
+def _is_beyond(tile: Tile) -> bool:
+    """True if a tile reaches beyond the last column; it fits once the table is shifted."""
+    return bool(tile.column + WIDTHS[tile.piece] > TABLE_SIZE)
 
 
 @kernel

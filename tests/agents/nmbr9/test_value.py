@@ -10,6 +10,7 @@ from patchwork_env.agents.nmbr9 import greedy, value
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.features import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.nmbr9 import Game, engine
+from patchwork_env.nmbr9.actions import MAX_SPREAD
 from tests.agents.nmbr9.tables import contact_of, levels_of, played, positions, with_digit
 
 EVERYTHING = 10_000
@@ -132,6 +133,32 @@ def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weight
             gain = after.scores()[0] - game.scores()[0]
             expected = gain + value.evaluate(after.state, 0, 0, weights, buffer)
             assert values[k] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("key", ["column", "row"])
+@pytest.mark.parametrize("step", [1, -1])
+def test_values_agree_on_tables_as_wide_as_tables_can_be(key, step, weights):
+    """Tiles in a line reach both ends of the table, where windows lie beyond it."""
+    expansion, buffer, widest = value.new_expansion(), value.new_buffer(), 0
+    game = Game(deck=[1, 1, 9, 7] * 5)
+    while game.round < 19:
+        legal = game.legal_actions().tolist()
+        placed = {action: game.decode(action) for action in legal}
+        axis = ("row", "column").index(key)
+        outermost = {a: max(step * cell[axis] for cell in move.cells) for a, move in placed.items()}
+        _, _, height, width = engine.bounds(game.state, 0, 0, game.round)
+        if max(height, width) > 50:
+            count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
+            chosen = sorted(range(count), key=lambda k: outermost[int(expansion.actions[k])])
+            for k in (*chosen[:4], *chosen[-4:]):
+                after = game.clone()
+                after.play(int(expansion.actions[k]))
+                gain = after.scores()[0] - game.scores()[0]
+                expected = gain + value.evaluate(after.state, 0, 0, weights, buffer)
+                assert expansion.values[k] == pytest.approx(expected, abs=1e-3)
+                widest = max(widest, *engine.bounds(after.state, 0, 0, after.round)[2:])
+        game.play(max(legal, key=outermost.__getitem__))
+    assert widest == MAX_SPREAD
 
 
 def leaky(x):

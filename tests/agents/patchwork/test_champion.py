@@ -477,6 +477,7 @@ def test_wrong_budgets_and_options_are_errors(checkpoint):
         (f"{checkpoint}:nodes=9,seconds=1", "nodes=9 and seconds=1.0; give one of them"),
         (f"{checkpoint}:sample=true", "has no option 'sample'; its options: level, nodes, seconds"),
         (f"{checkpoint}:aim=peace", "'aim' of .* is 'peace'; it must be one of win, rich, margin, score"),
+        ("champion:fast:threads=4", "of 'champion:fast' need the form champion:level=fast,option=value"),
         ("champion:slow", "'champion' has no level 'slow'; .* instant, fast, strong, analysis"),
         ("greedy:fast", "agent 'greedy' has no option 'level'; its options: none"),
     ):
