@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import NetworkEvaluator
+from patchwork_env.agents.patchwork.policy import network as policy_network
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS, features_of
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, circles_of
 from patchwork_env.patchwork import Game
@@ -151,6 +152,26 @@ def test_players_have_no_names(network, states):
     assert legal.actions.tolist() == expected_legal.actions.tolist()
     for array, other in zip(output, expected, strict=True):
         np.testing.assert_array_equal(array, other)
+
+
+@pytest.mark.parametrize("before", ["quilts", "circle", "specials"])
+def test_a_new_entry_of_the_observation_changes_nothing(network, states, before, monkeypatch):
+    inputs, _ = PatchworkNetwork.encode(states)
+    features = network.features_of(inputs)
+    with torch.inference_mode():
+        expected = network(inputs, features=features)
+    at, width, seen = policy_network.SLICES[before].start, 3, inputs.observations
+    shifted = {
+        name: part if part.stop <= at else slice(part.start + width, part.stop + width)
+        for name, part in policy_network.SLICES.items()
+    }
+    monkeypatch.setattr(policy_network, "SLICES", {"new": slice(at, at + width), **shifted})
+    wider = torch.cat([seen[:, :at], torch.ones(len(seen), width), seen[:, at:]], 1)
+    again = PatchworkNetwork(network.config)
+    again.load_state_dict(network.state_dict())
+    with torch.inference_mode():
+        outputs = again(inputs._replace(observations=wider), features=features)
+    assert all(torch.equal(*pair) for pair in zip(outputs, expected, strict=True))
 
 
 def test_wrong_sizes():

@@ -165,6 +165,8 @@ _NUM_PLACES = NUM_OFFERED * SLOT_SIZE + NUM_CELLS
 _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
+_TRUNK_TENSORS = ("quilts", "offered", "players", "specials")
+"""The tensors of the observation that the trunk reads as they are, in the order of its weights."""
 _KIND_UNITS = 64
 _AHEAD, _AHEAD_SCALE = 3.0, 10.0
 """What a value of 1 behind a kind of move adds to its logit at first, and the scale of the weight."""
@@ -183,7 +185,8 @@ class PatchworkNetwork(networks.PolicyNetwork):
         super().__init__(config)
         self._prepared: tuple[Tensor, Tensor, Tensor] | None = None
         width, channels = self.config.width, self.config.channels
-        inputs = OBSERVATION_SIZE - NUM_PATCHES + NUM_PATCHES * _PATCH_FEATURES
+        inputs = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
+        inputs += NUM_PATCHES * _PATCH_FEATURES
         inputs += self.config.features * POSITION_FEATURES + self.config.offers * POSITION_OFFERS
         self.trunk = networks.new_trunk(inputs, self.config)
         self.value = nn.Linear(width, 1, **networks.NEW)
@@ -289,8 +292,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
     def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
         """The trunk: of observations with features of each patch instead of its number, and of positions."""
         patches = functional.embedding(circles_of(observations), self.patch_features).flatten(1)
-        circle = SLICES["circle"]
-        parts = [observations[:, : circle.start], observations[:, circle.stop :], patches]
+        parts = [*(observations[:, SLICES[name]] for name in _TRUNK_TENSORS), patches]
         trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
         return trunk
 
