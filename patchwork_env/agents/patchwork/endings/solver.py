@@ -17,8 +17,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endings import loose as endgame_loose
-from patchwork_env.agents.patchwork.endings import moves as endgame_moves
+from patchwork_env.agents.patchwork.endings.loose import MOST_EMPTY, list_loose_choices, loosen
+from patchwork_env.agents.patchwork.endings.loose import play as play_loosely
+from patchwork_env.agents.patchwork.endings.moves import (
+    MOST_PLACEMENTS,
+    PROSPECTS,
+    ChoiceBuffers,
+    Prospects,
+    list_choices,
+    most_gain,
+    new_choice_buffers,
+    write_prospects,
+)
 from patchwork_env.agents.patchwork.placements import NO_ACTION
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.compile import kernel
@@ -57,8 +67,8 @@ class Solver(NamedTuple):
     keys: npt.NDArray[np.uint64]  # their keys, (_MOST_PLIES, KEY_WORDS)
     actions: npt.NDArray[np.int64]  # their moves, (_MOST_PLIES, MAX_LEGAL_ACTIONS)
     estimates: npt.NDArray[np.float64]  # the estimated gains of the moves of one position
-    prospects: endgame_moves.Prospects  # of both players
-    buffers: endgame_moves.ChoiceBuffers
+    prospects: Prospects  # of both players
+    buffers: ChoiceBuffers
     table: npt.NDArray[np.void]  # ENTRY records of positions that are known already
     budget: npt.NDArray[np.int64]  # (1,), the number of quilts that may be looked at
     game: npt.NDArray[np.int64]  # (1,), the number of the ending, which tells entries of earlier ones apart
@@ -71,8 +81,8 @@ def new_solver() -> Solver:
         np.zeros((_MOST_PLIES, KEY_WORDS), np.uint64),
         np.zeros((_MOST_PLIES, MAX_LEGAL_ACTIONS), np.int64),
         np.zeros(MAX_LEGAL_ACTIONS),
-        np.zeros(NUM_PLAYERS, endgame_moves.PROSPECTS),
-        endgame_moves.new_choice_buffers(),
+        np.zeros(NUM_PLAYERS, PROSPECTS),
+        new_choice_buffers(),
         np.zeros(_TABLE_SIZE, ENTRY),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
@@ -154,7 +164,7 @@ def prove(solver: Solver, states: States, i: int, limit: int) -> tuple[int, int]
     """
     budget, mover = solver.budget[0], signed(states[i]["current_player"])
     most_empty = max(empty_cells(states, i, 0), empty_cells(states, i, 1))
-    for k in range(len(_WIDTHS) if most_empty <= endgame_loose.MOST_EMPTY else 0):
+    for k in range(len(_WIDTHS) if most_empty <= MOST_EMPTY else 0):
         for prover in (mover, 1 - mover):
             _start(solver, states, i)
             seen = solver.buffers.evaluations[0]
@@ -198,12 +208,12 @@ def _search(
         if mover != prover and bound <= alpha:
             _enter(solver, solver.keys[ply], lower - now, bound - now, NO_ACTION)
             return bound, NO_ACTION
-    count = _list_choices(solver, ply, width if mover == prover else endgame_moves.MOST_PLACEMENTS, loose)
+    count = _list_choices(solver, ply, width if mover == prover else MOST_PLACEMENTS, loose)
     _bring_forward(actions, count, known)
     best, action, k = -UNBOUNDED, NO_ACTION, 0
     while k < count and best < beta and _can_go_on(solver):
         copy_record(states, ply + 1, states, ply)
-        endgame_loose.play(states, ply + 1, actions[k], loose)
+        play_loosely(states, ply + 1, actions[k], loose)
         floor = max(alpha, best)
         if states[ply + 1]["current_player"] == mover:
             value, _ = _search(solver, ply + 1, floor, beta, prover, width, loose)
@@ -227,7 +237,7 @@ def _loosen_next(solver: Solver, ply: int, player: int) -> int:
     """
     states = solver.states
     copy_record(states, ply + 1, states, ply)
-    points = endgame_loose.loosen(states, ply + 1, player, solver.prospects[player])
+    points = loosen(states, ply + 1, player, solver.prospects[player])
     return _POINT * (points if states[ply]["current_player"] != player else -points)
 
 
@@ -235,8 +245,8 @@ def _loosen_next(solver: Solver, ply: int, player: int) -> int:
 def _list_choices(solver: Solver, ply: int, width: int, loose: int) -> int:
     buffers, actions = solver.buffers, solver.actions[ply]
     if solver.states[ply]["current_player"] == loose:
-        return endgame_loose.list_loose_choices(solver.states, ply, buffers, actions, solver.estimates)
-    return endgame_moves.list_choices(solver.states, ply, buffers, actions, solver.estimates, width)
+        return list_loose_choices(solver.states, ply, buffers, actions, solver.estimates)
+    return list_choices(solver.states, ply, buffers, actions, solver.estimates, width)
 
 
 @kernel
@@ -245,7 +255,7 @@ def _read_bounds(solver: Solver, ply: int, now: int, loose: int) -> tuple[int, i
     states, key = solver.states, solver.keys[ply]
     solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
-        endgame_moves.write_prospects(states, ply, player, player == loose, solver.prospects, player)
+        write_prospects(states, ply, player, player == loose, solver.prospects, player)
     write_key(states, ply, solver.prospects, loose, solver.game[0], key)
     lower, upper = _bounds(states, ply, solver.prospects, now)
     entry = solver.table[_place_of(key)]
@@ -273,13 +283,13 @@ def _value_now(states: States, i: int) -> int:
 
 
 @kernel
-def _bounds(states: States, i: int, prospects: endgame_moves.Prospects, now: int) -> tuple[int, int]:
+def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int, int]:
     """Bounds of the value: a player who only advances gains the least, whatever the other one does."""
     player = states[i]["current_player"]
     own, other = prospects[player], prospects[1 - player]
     open_end = 1 if states[i]["first_finisher"] == NOBODY else 0
-    most = endgame_moves.most_gain(states, i, player, own)
-    most_of_other = endgame_moves.most_gain(states, i, 1 - player, other)
+    most = most_gain(states, i, player, own)
+    most_of_other = most_gain(states, i, 1 - player, other)
     lower = now + _POINT * (own["least"] - most_of_other) - open_end
     upper = now + _POINT * (most - other["least"]) + open_end
     return lower, upper
@@ -300,7 +310,7 @@ def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> N
 def write_key(
     states: States,
     i: int,
-    prospects: endgame_moves.Prospects,
+    prospects: Prospects,
     loose: int,
     number: int,
     key: npt.NDArray[np.uint64],
