@@ -21,6 +21,9 @@ class GameParts:
         value: The game of the algorithms that learn a value, made from a configuration.
         runner: The :class:`~patchwork_env.learning.evaluation.runners.MatchRunner`, with the figures of a
             match; without it, matches have scores alone.
+        view: The :class:`~patchwork_env.integrations.text.view.View`, which puts positions in words.
+        report: The ``GameWords`` of the pages about runs, in ``learning/reports/run_page.py``; without it,
+            they say only what holds for every game.
         figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
     """
 
@@ -31,3 +34,5 @@ class GameParts:
     value: str | None = None
     runner: str | None = None
     figures: str | None = None
+    view: str | None = None
+    report: str | None = None

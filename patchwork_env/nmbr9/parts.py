@@ -10,4 +10,6 @@ PARTS = GameParts(
     value="patchwork_env.learning.algorithms.td.nmbr9:Nmbr9Value",
     runner="patchwork_env.learning.evaluation.runners:Nmbr9Runner",
     figures="patchwork_env.nmbr9.figures",
+    view="patchwork_env.integrations.text.nmbr9:VIEW",
+    report="patchwork_env.learning.reports.run_page:NMBR9_WORDS",
 )

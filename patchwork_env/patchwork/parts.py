@@ -10,4 +10,6 @@ PARTS = GameParts(
     value="patchwork_env.learning.algorithms.td.patchwork:PatchworkValue",
     runner="patchwork_env.learning.evaluation.runners:PatchworkRunner",
     figures="patchwork_env.patchwork.figures",
+    view="patchwork_env.integrations.text.patchwork:VIEW",
+    report="patchwork_env.learning.reports.run_page:PATCHWORK_WORDS",
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -13,12 +12,11 @@ from patchwork_env.core.checks import check_at_least_one, check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.games import rules_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.integrations.text.answers import find_answer, last_line
 from patchwork_env.integrations.text.view import Group, LegalMove, View, draw, listed, lowest
 
 PAGE = 60  # the placements on a page
-_VIEWS = ("patchwork", "nmbr9")
 _NEAREST = 3
 
 
@@ -178,9 +176,7 @@ def parse(game: BaseGame, text: str) -> int:
 def view_of(game: BaseGame) -> View:
     """Return the text view of a game; ValueError if it has none."""
     name = rules_of(game.state).name
-    if name not in _VIEWS:
-        raise ValueError(f"the game {short_repr(name)} cannot be told in words; allowed are {listed(_VIEWS)}")
-    view: View = import_module(f"patchwork_env.integrations.text.{name}").VIEW
+    view: View = part_of(name, "view")
     return view
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import part_of, parts_of, rules_of
 from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
@@ -43,32 +43,36 @@ class GameWords(NamedTuple):
     moves: tuple[tuple[str, str], ...] = ()
 
 
-_WORDS = {
-    PATCHWORK: GameWords(
-        matches="paired games, every circle from both seats; there are no draws",
-        self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
-        "from income and from advancing are sums over a game.",
-        figures="Empty cells, income and buttons are those at the end; buttons spent, from income and from "
-        "advancing are sums over a game.",
-        moves=(
-            ("+", "advances"),
-            ("12/3@d5", "buys patch 12 and places it in orientation 3 at column d, row 5"),
-            ("*d5", "places a special patch"),
-        ),
+PATCHWORK_WORDS = GameWords(
+    matches="paired games, every circle from both seats; there are no draws",
+    self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
+    "from income and from advancing are sums over a game.",
+    figures="Empty cells, income and buttons are those at the end; buttons spent, from income and from "
+    "advancing are sums over a game.",
+    moves=(
+        ("+", "advances"),
+        ("12/3@d5", "buys patch 12 and places it in orientation 3 at column d, row 5"),
+        ("*d5", "places a special patch"),
     ),
-    NMBR9: GameWords(
-        matches="both play the same decks, each on a table of its own; a tie is half a win",
-        self_play="Scores and levels are those of a table at the end, level 0 being the table itself.",
-        figures="Levels are those with tiles on them, the table itself included.",
-        moves=(
-            (
-                "7/3@-2,5",
-                "places tile 7 in orientation 3, two rows above and five columns right of the first tile",
-            ),
-            ("=7", "chooses tile 7, where the order is free"),
+)
+NMBR9_WORDS = GameWords(
+    matches="both play the same decks, each on a table of its own; a tie is half a win",
+    self_play="Scores and levels are those of a table at the end, level 0 being the table itself.",
+    figures="Levels are those with tiles on them, the table itself included.",
+    moves=(
+        (
+            "7/3@-2,5",
+            "places tile 7 in orientation 3, two rows above and five columns right of the first tile",
         ),
+        ("=7", "chooses tile 7, where the order is free"),
     ),
-}
+)
+
+
+def words_of(game: str) -> GameWords:
+    """Return the words about a game; those that hold for every game if it has none."""
+    words: GameWords = GameWords() if parts_of(game).report is None else part_of(game, "report")
+    return words
 
 
 def render_page(runs: Sequence[RunResult]) -> str:
@@ -90,7 +94,7 @@ def render_page(runs: Sequence[RunResult]) -> str:
         "run.html.jinja",
         title=", ".join(run.label for run in runs),
         runs=runs,
-        words=_WORDS.get(game, GameWords()),
+        words=words_of(game),
         has_first_turn=not runner_of(game).is_noninteractive,
         shares=shares_of(game),
         matches=matches,
@@ -168,7 +172,7 @@ _Curve = tuple[str, Curve]  # a curve with its label
 
 def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
     """All sections that have anything to show of runs of one game, with a curve for every opponent or run."""
-    words = _WORDS.get(runs[0].game, GameWords())
+    words = words_of(runs[0].game)
     listed = [_win_rates(runs, words), _evaluation_games(runs, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):

@@ -284,7 +284,7 @@ def test_odd_texts_are_refused_briefly():
 
 def test_other_games_have_no_words(monkeypatch):
     monkeypatch.setitem(games._MODULES, "row", "tests.toy")
-    with pytest.raises(ValueError, match="'row' cannot be told in words; allowed are patchwork, nmbr9"):
+    with pytest.raises(ValueError, match="'row' has no part 'view'; those with one: patchwork, nmbr9"):
         text.rules(Toy(seed=1))
 
 
