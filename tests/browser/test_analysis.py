@@ -237,6 +237,22 @@ def test_the_graph_of_two_tables_of_nmbr9_shows_points(visit):
     assert len(heights) > 2
 
 
+def test_a_move_with_few_visits_has_no_figure(visit):
+    page = visit.open(game="patchwork", seat="both", seed="7", lang="en")
+    page.evaluate(
+        """() => {
+          window.game.page.backend.analyse = async (_, { onanalysis }) => {
+            const line = { word: "+", visits: 9, margin: null, exact: false };
+            const lines = [{ ...line, win: 0.63 }, { ...line, word: "25/0@a1", win: null }];
+            onanalysis({ player: 0, win: 0.63, margin: 1, depth: 18, done: true, lines });
+          };
+        }"""
+    )
+    visit.role("show-lines").click()
+    page.wait_for_selector(".unsure")
+    assert page.locator(".line-figure").all_inner_texts() == ["63%", ""]
+
+
 def test_what_an_analysis_waits_for_is_said(visit):
     page = visit.open(game="patchwork", seat="both", seed="7", lang="en")
     page.evaluate(

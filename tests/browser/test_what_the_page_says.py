@@ -97,6 +97,7 @@ def test_damaged_games_are_left_out(open_page):
     reload(page)
     role(page, "games").click()
     assert role(page, "open-game").count() == 2
+    assert "· -156 : -157" in page.locator(f'[data-id="{game["id"]}"]').inner_text()
     page.locator('[data-id="9"] [data-role="open-game"]').click()
     page.wait_for_selector("dialog .field-error:not(:empty)")
     assert game_of(page).num_moves == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ REVIEWED_MOVES = 9
 """How many moves the game has that is reviewed: enough for one that is worth a mark."""
 
 
+@functools.cache
 def notation_after(game, moves):
     """The notation of a game after so many moves of the greedy agent, or of a whole one."""
     played: Any = patchwork.Game(seed=18) if game == "patchwork" else nmbr9.Game(seed=3, players=2)

@@ -5,7 +5,7 @@ import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
 import { errorNodes } from "./errors.js";
 import { bringBack, forgetGame, keptGames } from "./games.js";
-import { language, t } from "./language.js";
+import { language, number, t } from "./language.js";
 import { nameOf } from "./players.js";
 import { resultText } from "./status.js";
 
@@ -85,6 +85,7 @@ function toldOf({ choices, lines, scores, winners, over, foreign }) {
   const [, words = ""] = lines[0].split("\n");
   const ply = words.split(" ").filter(Boolean).length;
   const session = { seats: seatsOf(choices)(scores.length), foreign, position: { scores, winners, ply } };
-  const players = scores.map((_, player) => nameOf(session, player, ply));
-  return [players.join(" – "), over ? resultText(session) : t("myGames.move", { ply })];
+  const players = scores.map((_, player) => nameOf(session, player, over ? ply : Infinity));
+  const score = scores.map((each) => number(each)).join(" : ");
+  return [players.join(" – "), over ? resultText(session) : `${t("myGames.move", { ply })} · ${score}`];
 }

@@ -70,6 +70,7 @@ export class Lines {
     const { position } = session;
     const [figure, moves] = row.firstChild.children;
     figure.textContent = figureText(isAlone(session) ? viewpoint(session) : position.player, line);
+    row.classList.toggle("unsure", figure.textContent === "");
     figure.title = t("analysis.lineTitle", { count: line.visits });
     const shown = moversOf(line, position).slice(0, MOST_WORDS);
     const now = JSON.stringify([language(), session.notation, shown]);

@@ -51,10 +51,10 @@ function scoresText(session, { scores }) {
     .join(" · ");
 }
 
-/** What a line or a position promises, for a player, as a short figure. */
+/** The evaluation of a line for a player as a short figure; empty if the line has too few visits for one. */
 export function figureText(player, { win, scores, exact }) {
   if (win !== null && win !== undefined) return shortWin(player === 0 ? win : 1 - win, exact);
-  return scores ? number(scores[player], { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : "–";
+  return scores ? number(scores[player], { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : "";
 }
 
 /** What a move lost: points of probability, or of the score. */

@@ -49,7 +49,8 @@ export class Plate {
     const mine = this.player;
     this.name.textContent = name;
     this.score.dataset.value = scores[mine];
-    this.score.textContent = number(scores[mine]);
+    const hasBegun = over || state.quilts[mine].some((cell) => cell >= 0);
+    this.score.textContent = hasBegun ? number(scores[mine]) : "–";
     this.score.title = t("patchwork.score");
     this.score.setAttribute("aria-label", t("patchwork.scoreOf", { player: name, score: scores[mine] }));
     this.#fact(
