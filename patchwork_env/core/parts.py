@@ -24,6 +24,7 @@ class GameParts:
         view: The :class:`~patchwork_env.integrations.text.view.View`, which puts positions in words.
         report: The ``GameWords`` of the pages about runs, in ``learning/reports/run_page.py``; without it,
             they say only what holds for every game.
+        page: The :class:`~patchwork_env.service.positions.PagePart`: options, positions and components.
         figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
     """
 
@@ -36,3 +37,4 @@ class GameParts:
     figures: str | None = None
     view: str | None = None
     report: str | None = None
+    page: str | None = None

@@ -12,4 +12,5 @@ PARTS = GameParts(
     figures="patchwork_env.nmbr9.figures",
     view="patchwork_env.integrations.text.nmbr9:VIEW",
     report="patchwork_env.learning.reports.run_page:NMBR9_WORDS",
+    page="patchwork_env.service.positions:NMBR9_PAGE",
 )

@@ -12,4 +12,5 @@ PARTS = GameParts(
     figures="patchwork_env.patchwork.figures",
     view="patchwork_env.integrations.text.patchwork:VIEW",
     report="patchwork_env.learning.reports.run_page:PATCHWORK_WORDS",
+    page="patchwork_env.service.positions:PATCHWORK_PAGE",
 )

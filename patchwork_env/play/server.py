@@ -174,7 +174,7 @@ def open_game(message: Message) -> dict[str, Any]:
     else:
         check_fields({"game": message.get("game")}, {"game": fields.text})
         name = positions.known_game(message["game"])
-        options = dict.fromkeys((*positions.OPTIONS[name], "notation"), fields.anything)
+        options = dict.fromkeys((*positions.options_of(name), "notation"), fields.anything)
         given = check_fields(message, {"game": fields.text}, options)
         game = positions.new_game(given.pop("game"), given)
     return {"notation": game.notation(), "positions": positions.positions_of(game)}

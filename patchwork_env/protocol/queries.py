@@ -159,7 +159,7 @@ def _beginning_of(fields: Mapping[str, Any]) -> BaseGame:
         return for_field(
             "state", lambda state: rules_of(name).game.from_bytes(parse_hexadecimal(state)), fields["state"]
         )
-    known = dict.fromkeys(positions.OPTIONS[name], anything)
+    known = dict.fromkeys(positions.options_of(name), anything)
     options = fields.get("options", {})
     return for_field("options", lambda: positions.new_game(name, check_fields(options, {}, known)))
 

@@ -5,16 +5,16 @@ Everything is read from the properties of ``Game``. The page ``docs/reference/ht
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from patchwork_env.core.documents import read_text
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.polyomino import Cells, normalize
 from patchwork_env.core.storage import words_of
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import NMBR9, PATCHWORK, games_with, part_of, rules_of
 from patchwork_env.nmbr9 import actions as nmbr9_actions
 from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS, TILES
 from patchwork_env.nmbr9.game import Game as Nmbr9
@@ -23,12 +23,20 @@ from patchwork_env.patchwork import actions as patchwork_actions
 from patchwork_env.patchwork import components
 from patchwork_env.patchwork.game import Game as Patchwork
 
-GAMES = (PATCHWORK, NMBR9)  # the games that the page has boards for
+GAMES = games_with("page")  # the games that the page has boards for
+
+
+class PagePart(NamedTuple):
+    """A game on the page."""
+
+    options: Mapping[str, str]  # of new games, the names of the constructor by those of the page
+    state: Callable[[Any], dict[str, Any]]  # describes a position, ready for JSON
+    components: Callable[[], dict[str, Any]]  # describes the components, ready for JSON
 
 
 def new_game(game: str, options: dict[str, Any]) -> BaseGame:
-    """A game at its start, with some of :data:`OPTIONS`."""
-    names = OPTIONS[known_game(game)]
+    """Return a game at its start, with some of :func:`options_of` the game."""
+    names = options_of(game)
     begun: BaseGame = rules_of(game).game(**{names[name]: value for name, value in options.items()})
     return begun
 
@@ -91,7 +99,7 @@ def position_of(game: BaseGame) -> dict[str, Any]:
         "action": None,
         "word": None,
         "mover": None,
-        "state": _STATES[name](game),
+        "state": page_of(name).state(game),
     }
 
 
@@ -153,24 +161,20 @@ def known_game(game: str) -> str:
     return game
 
 
-OPTIONS: dict[str, dict[str, str]] = {
-    PATCHWORK: {
-        "seed": "seed",
-        "variant": "special_patches",
-        "circle": "circle",
-        "first_player": "first_player",
-    },
-    NMBR9: {"seed": "seed", "players": "players", "order": "order", "deck": "deck"},
-}
-"""The options of new games, by the names that the page and the constructors have for them."""
-
-_STATES: dict[str, Callable[[Any], dict[str, Any]]] = {PATCHWORK: _patchwork, NMBR9: _nmbr9}
-
-
 def components_of(game: str) -> dict[str, Any]:
     """The components of a game, ready for JSON."""
-    make = {PATCHWORK: _patchwork_components, NMBR9: _nmbr9_components}
-    return make[known_game(game)]()
+    return page_of(game).components()
+
+
+def options_of(game: str) -> Mapping[str, str]:
+    """Return the options of new games: the names of the constructor by those of the page."""
+    return page_of(game).options
+
+
+def page_of(game: str) -> PagePart:
+    """Return the part ``page`` of a game; ValueError if the page has no boards for it."""
+    page: PagePart = part_of(known_game(game), "page")
+    return page
 
 
 def _patchwork_components() -> dict[str, Any]:
@@ -232,3 +236,13 @@ def _orientations(oriented: Sequence[Cells], distinct: Collection[int]) -> list[
 
 def _listed(cells: Iterable[tuple[int, int]]) -> list[list[int]]:
     return [list(cell) for cell in cells]
+
+
+PATCHWORK_PAGE = PagePart(
+    {"seed": "seed", "variant": "special_patches", "circle": "circle", "first_player": "first_player"},
+    _patchwork,
+    _patchwork_components,
+)
+NMBR9_PAGE = PagePart(
+    {"seed": "seed", "players": "players", "order": "order", "deck": "deck"}, _nmbr9, _nmbr9_components
+)

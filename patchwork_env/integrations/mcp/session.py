@@ -288,8 +288,10 @@ def _first_position(
         return game
     name = positions.known_game(PATCHWORK if name is None else name)
     for option in options:
-        if option not in positions.OPTIONS[name]:
-            raise ValueError(f"{name} has no option {option!r}; it has {', '.join(positions.OPTIONS[name])}")
+        if option not in positions.options_of(name):
+            raise ValueError(
+                f"{name} has no option {option!r}; it has {', '.join(positions.options_of(name))}"
+            )
     if name == NMBR9 and has_opponent:
         options.setdefault("players", 2)
     return positions.new_game(name, options)
