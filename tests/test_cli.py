@@ -12,6 +12,7 @@ import pytest
 from patchwork_env import __version__, cli
 from patchwork_env.core import extras
 from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.progress import QUIET
 from patchwork_env.learning.config import CONFIGS
 from patchwork_env.learning.evaluation.gauntlet import read_pool
 from patchwork_env.learning.evaluation.playing import GamesInPlay
@@ -76,6 +77,7 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
         monkeypatch.setattr(sys, "stdout", pipe)
+        monkeypatch.setenv(QUIET, "1")  # no line about compiling
         arguments = words.split() + ["--games", "2"] * words.startswith("evaluate")
         assert cli.main(arguments) == 128 + signal.SIGPIPE
     assert capfd.readouterr() == ("", "")
