@@ -390,9 +390,9 @@ def test_mistakes_with_the_policy():
     model = make_model(env)
     with pytest.raises(ValueError, match="action_masks is None"):
         model.predict(env.reset())
-    with pytest.raises(ValueError, match=r"network is \{'wdith': 3\}; it may give width, depth, channels"):
+    with pytest.raises(ValueError, match=r"wdith\n  Extra inputs are not permitted"):
         make_model(env, network={"wdith": 3})
-    with pytest.raises(ValueError, match=r"network\.width is 0"):
+    with pytest.raises(ValueError, match=r"width\n  Input should be greater than or equal to 1"):
         make_model(env, network={"width": 0})
     with pytest.raises(ValueError, match="no game has the spaces"):
         PatchworkPolicy(env.observation_space, SelfPlayVecEnv(1, game="nmbr9").action_space, lambda _: 1e-3)
