@@ -31,6 +31,7 @@ for each of the others; winners with equal scores share their gain, so that all 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from patchwork_env.envs import self_play
@@ -117,6 +118,12 @@ class Nmbr9Env(GameEnv):
 
         super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
 
+    def set_opponent(self, opponent: Any) -> None:
+        """Change the opponent, a spec or an agent, of games that begin from now on."""
+        from patchwork_env.agents import as_agent
+
+        super().set_opponent(as_agent(opponent, game=RULES.name))
+
 
 class Nmbr9VectorEnv(GameVectorEnv):
     """``num_envs`` games of NMBR 9; all rules run compiled, over the whole batch.
@@ -136,6 +143,14 @@ class Nmbr9VectorEnv(GameVectorEnv):
         from patchwork_env.agents import as_agents
 
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
+
+    def set_opponents(
+        self, opponents: Any, shares: Sequence[float] | None = None, *, at_once: bool = False
+    ) -> None:
+        """Change the opponents, specs or agents; see :meth:`~patchwork_env.envs.vector.GameVectorEnv`."""
+        from patchwork_env.agents import as_agents
+
+        super().set_opponents(as_agents(opponents, game=RULES.name), shares, at_once=at_once)
 
 
 class SelfPlayBatch(self_play.SelfPlayBatch):

@@ -14,6 +14,7 @@ from gymnasium.utils import seeding
 from patchwork_env.core.batches import SCORE, loop, reward_of, write_view_and_scores
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import RENDER_MODES, Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
@@ -186,8 +187,21 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def opponent(self) -> Opponent | None:
-        """Who plays against the learner."""
+        """The opponent of games that begin from now on; to assign is :meth:`set_opponent`."""
         return self._opponent
+
+    @opponent.setter
+    def opponent(self, opponent: Any) -> None:
+        self.set_opponent(opponent)
+
+    def set_opponent(self, opponent: Opponent) -> None:
+        """Change the opponent of games that begin from now on; a game that is on keeps its own.
+
+        ValueError if the game is for one player, TypeError if the opponent is no agent.
+        """
+        if self._players == 1:
+            raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
+        self._opponent = require_opponent(opponent, self._players)
 
     def render(self) -> Any:
         """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""

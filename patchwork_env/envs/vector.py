@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -271,6 +271,59 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
         at_once = at_once or not self._batch.is_ready
         self._batch.opponents.change(opponents, shares=shares, at_once=at_once)
+
+    # --- as in Gymnasium's SyncVectorEnv ------------------------------------------------------------------
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """The way in which games follow each other."""
+        return self._autoreset
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return an attribute of every game, or the result of a method, as of single environments.
+
+        These are ``action_masks``, ``game``, ``opponent``, ``render``, ``render_mode``, ``seat``, spaces and
+        metadata; another name is an AttributeError. No method takes arguments.
+        """
+        shared = {
+            "action_space": self.single_action_space,
+            "metadata": self.metadata,
+            "observation_space": self.single_observation_space,
+            "render_mode": self.render_mode,
+        }
+        own: dict[str, Callable[..., Any]] = {
+            "action_masks": self.action_masks,
+            "game": self.games,
+            "opponent": lambda: (
+                [self.opponents[k] for k in self.opponent_numbers] if self.opponents else None
+            ),
+            "render": self.render,
+            "seat": self._batch.seats.tolist,
+        }
+        if name not in own:
+            if name not in shared:
+                there = ", ".join(sorted([*shared, *own]))
+                raise AttributeError(f"games have no attribute {short_repr(name)}; they have {there}")
+            return (shared[name],) * self.num_envs
+        found = own[name](*args, **kwargs)
+        return (None,) * self.num_envs if found is None else tuple(found)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every game, see :meth:`call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Change the ``opponent`` of games that begin from now on: one for all, or a list of one for each.
+
+        AttributeError for another name, ValueError for a list of another length; other errors are those of
+        :meth:`set_opponents`.
+        """
+        if name != "opponent":
+            raise AttributeError(f"{short_repr(name)} cannot be set; 'opponent' can")
+        listed = list(values) if isinstance(values, list | tuple) else [values]
+        if isinstance(values, list | tuple) and len(listed) != self.num_envs:
+            raise ValueError(f"there are {len(listed)} opponents for {self.num_envs} games")
+        self.set_opponents(listed, [1] * len(listed))
 
     # --- what learners see --------------------------------------------------------------------------------
 

@@ -224,7 +224,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
         illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
         if illegal >= 0:
             raise IllegalActionError(
-                f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed"
+                f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed. Only "
+                "algorithms that read action masks can learn here: MaskablePPO of sb3_contrib does, not PPO"
             )
 
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
@@ -401,6 +402,11 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
             own_infos[env]["terminal_observation"] = infos["final_obs"][env]
             own_infos[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
         return _copied(observations), rewards.astype(np.float32), ends, own_infos
+
+    def get_images(self) -> list[npt.NDArray[np.uint8] | None]:
+        """Return a picture of every game, which SB3 tiles; None each in another mode than ``"rgb_array"``."""
+        is_drawn = self.render_mode == "rgb_array"
+        return list(cast(Any, self._envs.render())) if is_drawn else [None] * self.num_envs
 
     def close(self) -> None:
         self._envs.close()

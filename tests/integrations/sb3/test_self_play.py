@@ -211,6 +211,16 @@ def test_every_game_has_its_share_of_opponents():
     assert (before != model.policy.network.value.weight).any(), "past selves do not"
 
 
+def test_neighbors_have_the_same_past_self_so_that_the_learner_has_every_seat_against_it():
+    env = SelfPlayVecEnv(8, seed=1)
+    callback = SelfPlayCallback(fraction=1.0, snapshot_every=1, opponents=2)
+    make_model(env).learn(512, callback)
+    env.reset()
+    numbers = env.opponent_numbers
+    assert (numbers[::2] == numbers[1::2]).all()
+    assert len(set(numbers[::2].tolist())) == 2
+
+
 def choices(model):
     """The actions of a model and of its agent in a game that the model plays in its environment."""
     env, agent = model.get_env(), as_agent(model)

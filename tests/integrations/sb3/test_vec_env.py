@@ -13,7 +13,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 from patchwork_env.agents import GreedyAgent, RandomAgent
-from patchwork_env.errors import OpponentError, UnknownOptionError
+from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
 from patchwork_env.games import register
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 from patchwork_env.learning.config import Reward
@@ -365,6 +365,25 @@ def test_as_vec_env_overwrites_no_observations():
     before = first.copy()
     env.step(get_action_masks(env).argmax(1))
     assert (first == before).all()
+
+
+def test_as_vec_env_draws_all_games_in_one_picture():
+    env = as_vec_env(make(render_mode="rgb_array"))
+    env.reset()
+    images = env.get_images()
+    height, width, colors = images[0].shape
+    assert len(images) == 3
+    assert env.render().shape == (2 * height, 2 * width, colors)
+    text = as_vec_env(make(render_mode="ansi"))
+    text.reset()
+    assert text.get_images() == [None] * 3
+
+
+def test_algorithms_without_masks_are_told_of_maskable_ppo():
+    env = SelfPlayVecEnv(4, seed=1)
+    env.reset()
+    with pytest.raises(IllegalActionError, match="MaskablePPO of sb3_contrib"):
+        env.step(env.action_masks().argmin(axis=1))
 
 
 def test_as_vec_env_needs_games_that_begin_at_once():

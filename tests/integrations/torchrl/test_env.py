@@ -3,6 +3,7 @@
 Runs where TorchRL is installed: ``make test-libraries``.
 """
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -21,8 +22,7 @@ from torchrl.objectives import ClipPPOLoss, DQNLoss
 from patchwork_env import nmbr9_v0, patchwork_v0
 from patchwork_env.errors import UnknownOptionError
 from patchwork_env.integrations import torchrl
-from tests.envs.cases import LastAction
-from tests.envs.test_streams import streams_of
+from tests.envs.cases import LastAction, streams_of
 
 pytestmark = pytest.mark.libraries
 
@@ -281,3 +281,13 @@ def test_value_learning(options):
     loss(data.reshape(-1))["loss"].backward()
     (weights,) = (parameter for parameter in loss.parameters() if parameter.ndim == 2)
     assert bool(weights.grad.any())
+
+
+def test_torchrls_own_wrapper_takes_the_batches_of_gymnasium():
+    from torchrl.envs.libs.gym import GymWrapper
+
+    envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", 3, "vector_entry_point", opponent="random")
+    env = GymWrapper(envs, categorical_action_encoding=True)
+    tensordict = env.reset()
+    tensordict["action"] = tensordict["action_mask"].long().argmax(-1)
+    assert env.step(tensordict)["next", "observation"].shape == (3, 307)
