@@ -35,7 +35,7 @@ GAMMA, GAE_LAMBDA = 1.0, 0.95  # no discount: winning late is winning
 CLIP, VALUE_COEFFICIENT, MAX_GRADIENT_NORM = 0.2, 0.5, 0.5
 # Outcomes alone say little about most moves. The margin, clipped at 40 points, tells a narrow defeat from a
 # hopeless one, which is what a beginner has to learn from.
-REWARD = toolbox.Reward(outcome=1.0, margin=1.0)
+REWARD = toolbox.Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)
 LEAGUE = toolbox.League(fraction=0.25, snapshot_every=20, size=40)
 EVALUATE_EVERY = 100
 SELF, NEW_GAME = -1, -2

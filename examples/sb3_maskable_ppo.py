@@ -40,7 +40,8 @@ from patchwork_env.integrations.sb3 import (
 from patchwork_env.learning.config import Reward
 
 GAMES: dict[str, dict[str, Any]] = {
-    "patchwork": {"rewards": Reward(outcome=1.0, margin=1.0)},  # the margin says more than who won
+    # The margin says more than who won; a lead of 40 points counts as much as the win.
+    "patchwork": {"rewards": Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)},
     "nmbr9": {"rewards": "score", "reward_scale": 0.02},  # alone; a value learns small numbers best
 }
 

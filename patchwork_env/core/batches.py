@@ -255,40 +255,24 @@ def _write_view(
 
 
 @template
-def final_reward(states: States, i: int, player: int, kind: int) -> float:
-    """A player's reward for the end of a game, of the kind ``OUTCOME`` or ``MARGIN``.
-
-    The margin is the difference to the best score of the others, divided by ``MARGIN_SCALE``.
-    """
-    if kind == OUTCOME:
-        return game.outcome(states, i, player)
-    rival = -(1 << 30)
-    for other in range(game.num_players(states, i)):
-        if other != player:
-            rival = max(rival, game.score(states, i, other))
-    return (game.score(states, i, player) - rival) / MARGIN_SCALE
-
-
-@template
-def write_final_rewards(
-    states: States, games: Games, seats: npt.NDArray[np.int64], kind: int, rewards: npt.NDArray[np.float64]
-) -> None:
-    """Writes :func:`final_reward` of player ``seats[i]`` for the listed games, which are over."""
-    for i in games:
-        rewards[i] = final_reward(states, i, seats[i], kind)
-
-
-@template
 def reward_of(states: States, i: int, seat: int, kind: int, score: int) -> float:
-    """A seat's reward for a step, whoever has moved in it; ``score`` is the seat's before it.
+    """The reward of a seat for a step, in which any player has moved; all interfaces take it from here.
 
-    For ``SCORE`` the points gained; otherwise :func:`final_reward` if the game is over, else 0.
+    For ``SCORE`` it is the points gained since the seat's ``score`` before the step. The other kinds reward
+    the end of a game alone: ``OUTCOME`` who won, ``MARGIN`` the difference to the best score of the others,
+    divided by ``MARGIN_SCALE``.
     """
     if kind == SCORE:
         return float(game.score(states, i, seat) - score)
-    if game.is_over(states, i):
-        return float(final_reward(states, i, seat, kind))
-    return 0.0
+    if not game.is_over(states, i):
+        return 0.0
+    if kind == OUTCOME:
+        return float(game.outcome(states, i, seat))
+    rival = -(1 << 30)
+    for other in range(game.num_players(states, i)):
+        if other != seat:
+            rival = max(rival, game.score(states, i, other))
+    return (game.score(states, i, seat) - rival) / MARGIN_SCALE
 
 
 @template

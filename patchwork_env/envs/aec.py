@@ -12,7 +12,7 @@ from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from patchwork_env.core.batches import SCORE, final_reward, loop, write_view
+from patchwork_env.core.batches import SCORE, loop, reward_of, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
@@ -243,16 +243,15 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     def play(self, game: BaseGame, action: int) -> Mapping[int, float]:
         """Plays an action in any game of these rules; returns the rewards other than 0 by player."""
+        player, before = game.current_player, 0
         if self._kind == SCORE:
-            player, score = game.current_player, self._rules.kernels.score
-            before = score(game.state, 0, player)
-            game.play(action)
-            return {player: float(score(game.state, 0, player) - before)}
+            before = self._rules.kernels.score(game.state, 0, player)
         game.play(action)
-        if not game.is_over:
+        if self._kind != SCORE and not game.is_over:
             return {}
-        reward = loop(final_reward, self._rules)
-        return {player: float(reward(game.state, 0, player, self._kind)) for player in self._players.values()}
+        reward = loop(reward_of, self._rules)
+        rewarded = (player,) if self._kind == SCORE else self._players.values()
+        return {each: float(reward(game.state, 0, each, self._kind, before)) for each in rewarded}
 
     def _require_agent(self, agent: Any) -> str:
         if not isinstance(agent, str) or agent not in self._players:

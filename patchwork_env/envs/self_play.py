@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import SCORE, deal_all, final_reward, first_finished, first_not_allowed, loop
+from patchwork_env.core.batches import SCORE, deal_all, first_finished, first_not_allowed, loop, reward_of
 from patchwork_env.core.checks import check_actions, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
@@ -219,14 +219,14 @@ def play_games(batch: BatchArrays) -> None:
             player = states[i]["current_player"]
             before = game.score(states, i, player)
             game.apply(states, i, batch.actions[i])
-            rewards[i, player] = game.score(states, i, player) - before
+            rewards[i, player] = reward_of(states, i, player, kind, before)
         else:  # a path of its own, which is measurably faster without the scores
             game.apply(states, i, batch.actions[i])
         batch.terminations[i] = game.is_over(states, i)
         if batch.terminations[i]:
             if kind != SCORE:
                 for one in range(rewards.shape[1]):
-                    rewards[i, one] = final_reward(states, i, one, kind)
+                    rewards[i, one] = reward_of(states, i, one, kind, 0)
             for one in range(batch.final_scores.shape[1]):
                 batch.final_scores[i, one] = game.score(states, i, one)
             game.deal(states, i, batch.streams, batch.initial_state, batch.flags)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import nmbr9, patchwork
-from patchwork_env.core.batches import SCORE, final_reward, loop
+from patchwork_env.core.batches import SCORE, loop, reward_of
 from patchwork_env.core.compile import template
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.game import BaseGame
@@ -358,10 +358,10 @@ def _play(
     game.draw(states, i, streams)
     is_over = game.is_over(states, i)
     if kind == SCORE:
-        rewards[mover] = game.score(states, i, mover) - before
+        rewards[mover] = reward_of(states, i, mover, kind, before)
     elif is_over:
         for player in range(len(rewards)):
-            rewards[player] = final_reward(states, i, player, kind)
+            rewards[player] = reward_of(states, i, player, kind, 0)
     return is_over
 
 

@@ -47,7 +47,7 @@ _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
 move."""
 MARGIN_SHARE = 0.2
 """The share of the difference of the scores in the value of a game's end, 0-1; the outcome has the rest."""
-_MARGIN_SCALE = 50.0
+_FULL_LEAD = 50.0  # points; a larger lead is worth no more
 MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0
 _AHEAD = 1000.0  # added to the value of actions that come before all others
@@ -202,7 +202,7 @@ def _play_out(work: Workspace, streams: Streams) -> None:
 @kernel
 def value_of(states: States, i: int) -> float:
     """The value of the end of a game for player 0, from -1 to 1."""
-    margin = placements.clipped_margin(states, i, _MARGIN_SCALE)
+    margin = placements.clipped_margin(states, i, _FULL_LEAD, 1.0)
     return (1.0 - MARGIN_SHARE) * outcome(states, i, 0) + MARGIN_SHARE * margin
 
 

@@ -106,9 +106,9 @@ def only_action(states: States, i: int, legal_set: LegalSet) -> int:
 
 
 @kernel(inline=True)
-def clipped_margin(states: States, i: int, scale: float) -> float:
-    """The difference of the scores of players 0 and 1 in units of ``scale`` points, within -1 ... 1."""
-    return min(max((engine.score(states, i, 0) - engine.score(states, i, 1)) / scale, -1.0), 1.0)
+def clipped_margin(states: States, i: int, scale: float, cut: float) -> float:
+    """The lead of player 0 over player 1 in units of ``scale`` points, clipped to ``-cut ... cut``."""
+    return min(max((engine.score(states, i, 0) - engine.score(states, i, 1)) / scale, -cut), cut)
 
 
 # --- quilts -------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from minari import MinariDataset
 
 from patchwork_env import __version__
 from patchwork_env.agents import Agent, as_agent
-from patchwork_env.core.batches import REWARDS, SCORE, deal_all, final_reward, loop, write_views
+from patchwork_env.core.batches import REWARDS, deal_all, loop, reward_of, write_views
 from patchwork_env.core.checks import check_between, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
@@ -258,12 +258,9 @@ def _episode(
 
 def _rewards(rules: Rules, states: States, seat: int, kind: int) -> npt.NDArray[np.float64]:
     """Return a player's rewards ``(T,)`` from the ``T + 1`` records of its decisions and the end."""
-    if kind == SCORE:
-        score = rules.kernels.score
-        return np.diff([float(score(states, i, seat)) for i in range(len(states))])
-    rewards = np.zeros(len(states) - 1)
-    rewards[-1] = loop(final_reward, rules)(states, len(states) - 1, seat, kind)
-    return rewards
+    scores = [rules.kernels.score(states, i, seat) for i in range(len(states))]
+    reward = loop(reward_of, rules)
+    return np.array([reward(states, i, seat, kind, scores[i - 1]) for i in range(1, len(states))])
 
 
 # --- playing ----------------------------------------------------------------------------------------------

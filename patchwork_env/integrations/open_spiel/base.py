@@ -9,7 +9,7 @@ import numpy as np
 import pyspiel
 
 from patchwork_env.core import storage
-from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, SCORE, loop, write_final_rewards
+from patchwork_env.core.batches import MARGIN, MARGIN_SCALE, OUTCOME, loop, reward_of
 from patchwork_env.core.checks import as_action, check_action, check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
@@ -205,13 +205,8 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
     def returns(self, game: BaseGame) -> list[float]:
         """The returns of all players of a game that is over."""
-        if self.setting.rewards == SCORE:
-            return [float(score) for score in game.scores()]
-        players = self.setting.players
-        records, rewards = np.repeat(game.state, players), np.empty(players)
-        each = np.arange(players)
-        loop(write_final_rewards, self.rules)(records, each, each, self.setting.rewards, rewards)
-        return rewards.tolist()
+        reward, kind = loop(reward_of, self.rules), self.setting.rewards
+        return [float(reward(game.state, 0, player, kind, 0)) for player in range(self.setting.players)]
 
     def check_outcome(self, node: Node, action: Any) -> tuple[int, int]:
         """An outcome of chance, checked, and how much chance has decided before."""

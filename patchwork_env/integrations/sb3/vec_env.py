@@ -306,7 +306,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         outcomes = np.zeros(self.num_envs)
         scores = np.zeros((self.num_envs, self.num_players), np.int16)
         if self.num_players > 1:
-            loop(batches.write_final_rewards, rules)(states, ended, seats, OUTCOME, outcomes)
+            loop(batches.write_rewards, rules)(states, ended, seats, OUTCOME, seats, outcomes)
         loop(batches.write_scores, rules)(states, ended, seats, scores)
         loop(batches.write_views, rules)(states, ended, seats, self._masks, self._observations)
         if self._weights is None:

@@ -112,9 +112,12 @@ class Reward(Section):
     outcome: NonNegative = 1.0
     """Reward of a win; a loss gives the same number below 0."""
     margin: NonNegative = 0.0
-    """Weight of the score difference, which is divided by ``margin_scale`` and clipped to -1 ... 1."""
-    margin_scale: Rate = 40.0
-    """Score difference, in points, that counts as 1; larger differences count no more."""
+    """Weight of the margin: the score difference in points, divided by ``margin_scale``."""
+    margin_scale: Rate = 100.0
+    """Score difference, in points, that counts as 1."""
+    margin_cut: Rate | None = None
+    """Largest margin that counts, after ``margin_scale``; null counts all of it. ``td``, whose network
+    estimates the margin itself, needs null."""
 
 
 class League(Section):

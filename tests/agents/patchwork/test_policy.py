@@ -37,7 +37,7 @@ def checkpoint(network, tmp_path_factory):
 
 def test_the_last_decisions_of_a_game_are_right(network):
     """One player is at the end of the track, the other one buys or not: all can be counted through."""
-    agent = GumbelAgent(network, simulations=200, dynamics=PatchworkDynamics(1, 1, 40))
+    agent = GumbelAgent(network, simulations=200, dynamics=PatchworkDynamics(1, 1, 40, 1))
     states = many_states()
     late = states[(states["position"].max(axis=1) == LAST_SPACE) & (states["position"].min(axis=1) > 47)]
     decided = 0
@@ -55,7 +55,7 @@ def test_a_spec_plans_for_the_payoffs_that_the_network_learned_from(checkpoint, 
     assert isinstance(agent, GumbelAgent)
     assert (agent.simulations, agent.name) == (16, "final")
     dynamics = agent.dynamics
-    assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (0.5, 2, 10)
+    assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale, dynamics.margin_cut) == (0.5, 2, 10, 1)
     save_policy(tmp_path / "old", network, {})
     dynamics = agents.load(f"{tmp_path / 'old'}:simulations=2").dynamics
     assert (dynamics.outcome, dynamics.margin, dynamics.margin_scale) == (1, 1, 40)
@@ -129,15 +129,18 @@ def finished_games():
     return np.concatenate(ended)
 
 
-@pytest.mark.parametrize(("outcome", "margin", "margin_scale"), [(1, 0, 40), (0.5, 2, 10), (0, 1, 40)])
-def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale):
+@pytest.mark.parametrize(
+    ("outcome", "margin", "margin_scale", "cut"), [(1, 0, 40, 1), (0.5, 2, 10, 2), (0, 1, 40, None)]
+)
+def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale, cut):
     states = finished_games()
-    dynamics = PatchworkDynamics(outcome, margin, margin_scale)
+    dynamics = PatchworkDynamics(outcome, margin, margin_scale, cut)
     payoffs = dynamics.returns(states)
     assert payoffs.dtype == np.float32
     for game, payoff in zip(games_of(states), payoffs, strict=True):
         first, second = game.scores()
-        lead = max(-1, min(1, (first - second) / margin_scale))
+        most = cut or 1000
+        lead = max(-most, min(most, (first - second) / margin_scale))
         won = 1 if game.winner() == 0 else -1
         assert payoff == pytest.approx(outcome * won + margin * lead)
     assert np.abs(payoffs).max() <= dynamics.value_range / 2

@@ -21,7 +21,7 @@ from patchwork_env.learning.config import Reward
 register("row", "tests.toy")
 
 PATCHWORK = "patchwork_env:Patchwork-v0"
-REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
+REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0, margin_cut=1.0)
 
 
 def random_actions(env, rng):
@@ -389,3 +389,14 @@ def test_algorithms_without_masks_are_told_of_maskable_ppo():
 def test_as_vec_env_needs_games_that_begin_at_once():
     with pytest.raises(ValueError, match=r"it must be AutoresetMode\.SAME_STEP"):
         as_vec_env(gymnasium.make_vec(PATCHWORK, 2, "sync", opponent="greedy"))
+
+
+def test_a_margin_is_the_same_in_both_spellings():
+    for spelling in ("margin", Reward(outcome=0.0, margin=1.0)):
+        env = SelfPlayVecEnv(4, seed=3, rewards=spelling)
+        env.reset()
+        rewards = [env.step(env.action_masks().argmax(1))[1] for _ in range(40)]
+        if spelling == "margin":
+            expected = rewards
+    np.testing.assert_allclose(rewards, expected, rtol=1e-6)
+    assert np.any(expected)

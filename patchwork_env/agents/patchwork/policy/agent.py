@@ -33,23 +33,35 @@ from patchwork_env.search import GumbelSearch
 __all__ = ["PolicyAgent", "load", "load_policy", "save_policy"]
 
 
+_MOST_POINTS = 600.0  # more than any two scores can differ
+
+
 class PatchworkDynamics:
     """The rules for batches of states, and the payoffs of the end of a game.
 
     The payoff is ``outcome`` for a win or minus ``outcome`` for a loss, plus ``margin`` times the difference
-    of the scores, which is divided by ``margin_scale`` points and clipped to -1 ... 1.
+    of the scores, which is divided by ``margin_scale`` points and clipped to ``-margin_cut ... margin_cut``.
     """
 
-    def __init__(self, outcome: float = 1.0, margin: float = 0.0, margin_scale: float = 40.0) -> None:
+    def __init__(
+        self,
+        outcome: float = 1.0,
+        margin: float = 0.0,
+        margin_scale: float = 100.0,
+        margin_cut: float | None = None,
+    ) -> None:
         self.outcome = as_number(outcome, "outcome", least=0)
         self.margin = as_number(margin, "margin", least=0)
         self.margin_scale = as_number(margin_scale, "margin_scale", above=0)
+        self.margin_cut = _MOST_POINTS / self.margin_scale
+        if margin_cut is not None:
+            self.margin_cut = as_number(margin_cut, "margin_cut", above=0)
         if self.outcome == self.margin == 0:
             raise ValueError("outcome and margin are both 0: the end of a game would be worth nothing")
 
     @property
     def value_range(self) -> float:
-        return 2 * (self.outcome + self.margin)
+        return 2 * (self.outcome + self.margin * self.margin_cut)
 
     def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
         loop(play_listed, RULES)(states, np.arange(len(states)), actions)
@@ -65,20 +77,26 @@ class PatchworkDynamics:
 
     def returns(self, states: States) -> npt.NDArray[np.float32]:
         payoffs = np.empty(len(states), np.float32)
-        _write_payoffs(states, self.outcome, self.margin, self.margin_scale, payoffs)
+        _write_payoffs(states, self.outcome, self.margin, self.margin_scale, self.margin_cut, payoffs)
         return payoffs
 
 
 @kernel
 def _write_payoffs(
-    states: States, weight: float, margin: float, margin_scale: float, payoffs: npt.NDArray[np.float32]
+    states: States,
+    weight: float,
+    margin: float,
+    margin_scale: float,
+    margin_cut: float,
+    payoffs: npt.NDArray[np.float32],
 ) -> None:
     for i in range(len(states)):
-        payoffs[i] = weight * outcome(states, i, 0) + margin * clipped_margin(states, i, margin_scale)
+        lead = clipped_margin(states, i, margin_scale, margin_cut)
+        payoffs[i] = weight * outcome(states, i, 0) + margin * lead
 
 
-DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0}
-"""The payoffs that a network is assumed to have learned from if its checkpoint does not give any."""
+DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0, "margin_cut": 1.0}
+"""The payoffs that a network has learned from, where its checkpoint does not say otherwise."""
 
 # Measured in matches of planning against the same policy without. Payoffs are far apart, but the moves of a
 # position are close to each other, so differences of values get more weight than in the paper. Few
@@ -127,9 +145,9 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
     """The rules with the payoffs in ``info["reward"]`` of a checkpoint, or else the default ones."""
     payoffs = info.get("reward", DEFAULT_PAYOFFS)
     try:
-        if not isinstance(payoffs, dict) or set(payoffs) != set(DEFAULT_PAYOFFS):
+        if not isinstance(payoffs, dict) or payoffs.keys() | {"margin_cut"} != DEFAULT_PAYOFFS.keys():
             raise ValueError(f"{short_repr(payoffs)} does not give {', '.join(DEFAULT_PAYOFFS)}")
-        return PatchworkDynamics(**payoffs)
+        return PatchworkDynamics(**DEFAULT_PAYOFFS | payoffs)
     except ValueError as error:
         raise ValueError(f"checkpoint {name!r}: info.reward: {error}") from None
 

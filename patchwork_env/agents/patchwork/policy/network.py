@@ -65,7 +65,7 @@ from patchwork_env.patchwork.state import States, empty_states
 NUM_SUCCESSOR_VALUES = 3
 """What is known of a position behind a move: who won, the margin, and the value if the game goes on."""
 _VALUE = NUM_SUCCESSOR_VALUES - 1
-_MARGIN_SCALE = 40.0
+_FULL_LEAD = 40.0  # points; the feature of a larger lead is the same
 _MOST_KINDS = NUM_KINDS - 1  # the most kinds of move that a position has; special patches are placed alone
 
 
@@ -131,7 +131,7 @@ def _write_successors(
                     apply(states, 1, nth_legal(memory.legal_set, 0))
                 if is_over(states, 1):
                     successor_values[row, kind, 0] = outcome(states, 1, 0)
-                    successor_values[row, kind, 1] = clipped_margin(states, 1, _MARGIN_SCALE)
+                    successor_values[row, kind, 1] = clipped_margin(states, 1, _FULL_LEAD, 1.0)
                     continue
                 mover = signed(states[1]["current_player"])
                 write_observation(states, 1, mover, found[count])

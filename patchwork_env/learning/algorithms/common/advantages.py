@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,9 +99,9 @@ def rewards_of_players(
 def combine_reward(
     reward: Reward, outcomes: npt.NDArray[np.float64], margins: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[Any]:
-    """Rewards ``(...)`` from outcomes, 1 for a win and -1 for a loss, and score differences in points."""
-    margin = np.clip(margins / reward.margin_scale, -1, 1)
-    return reward.outcome * outcomes + reward.margin * margin
+    """Return rewards ``(...)`` from outcomes, 1 for a win and -1 for a loss, and margins in points."""
+    cut = math.inf if reward.margin_cut is None else reward.margin_cut
+    return reward.outcome * outcomes + reward.margin * np.clip(margins / reward.margin_scale, -cut, cut)
 
 
 class NextChoices(NamedTuple):
@@ -127,7 +128,7 @@ def next_choices(states: States) -> NextChoices:
     over = list_games(batches.list_over, rules, ahead)
     scores, outcomes = np.zeros((len(ahead), 2), np.int16), np.zeros(len(ahead))
     loop(batches.write_scores, rules)(ahead, over, firsts, scores)
-    loop(batches.write_final_rewards, rules)(ahead, over, firsts, OUTCOME, outcomes)
+    loop(batches.write_rewards, rules)(ahead, over, firsts, OUTCOME, firsts, outcomes)
     winners = np.full(len(ahead), -1, np.int8)
     winners[over] = outcomes[over] < 0
     return NextChoices(ahead, winners, scores)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from pydantic import model_validator
+
 from patchwork_env.core.sections import Section
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.config import keys
@@ -81,6 +83,13 @@ class TdConfig(ValueRun, keys.RewardedRun):
     algorithm: Literal["td"] = "td"
     """The algorithm that learns."""
     td: Td = Td()
+
+    @model_validator(mode="after")
+    def _check_margin(self) -> TdConfig:
+        if self.reward.margin_cut is not None:
+            cut = self.reward.margin_cut
+            raise ValueError(f"reward.margin_cut is {cut}; td learns whole margins, so it must be null")
+        return self
 
 
 class SoloTdConfig(ValueRun):

@@ -19,7 +19,7 @@ from patchwork_env.patchwork_v0 import SelfPlayBatch
 from patchwork_env.search import GumbelSearch
 
 GAMES = 6
-REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
+REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0, margin_cut=1.0)
 CONFIG = AlphaZero(num_envs=GAMES, simulations=4, max_considered=4, td_lambda=1.0)
 
 

@@ -22,7 +22,7 @@ from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 GAMES = 12
-REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0)
+REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0, margin_cut=1.0)
 
 
 def make_network(seed=0, advance=0.0):
