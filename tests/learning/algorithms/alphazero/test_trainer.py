@@ -70,7 +70,7 @@ def test_policy_plays_with_and_without_search(trainer, tmp_path):
     for spec in (f"{tmp_path}", f"{tmp_path}:simulations=8"):
         assert agents.load(spec).act(game) in game.legal_actions()
     info = json.loads((tmp_path / "checkpoint.json").read_text())["info"]
-    assert info["reward"]["margin_scale"] == 40.0
+    assert info["reward"]["margin_scale"] == 100.0
 
 
 @pytest.mark.slow
