@@ -41,7 +41,7 @@ imports_jax := flax jax mctx optax pgx
 imports_older := agilerl openenv ray
 
 .PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \
-	test-jax test-older test-browser test-resolution site docs lint format bench figures benchmark clean distclean
+	test-jax test-older test-browser test-resolution site docs lint format bench figures figures-all benchmark clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -162,6 +162,24 @@ figures: $(ready)  ## measure the figures of the pages again, without those that
 	for threads in 1 2; do for values in "" "--set ppo.lookahead_from=0"; do \
 		$(python) benchmarks/training_speed.py --config configs/ppo.yaml $$values --threads $$threads --write; done; done
 	$(python) benchmarks/inference.py --write
+	$(python) -m tools.figures
+
+figures-all: $(VENV)-libraries/ready $(VENV)-jax/ready $(VENV)-older/ready  ## and those that take hours, and the pictures of the page
+	@$(MAKE) --no-print-directory figures
+	$(python) benchmarks/memory.py --write
+	$(python) benchmarks/maskable_ppo.py --write
+	$(python) benchmarks/champion.py --games 0 --self-play 200 --write
+	$(python) benchmarks/calibration.py --seed 20000 --workers 2 --write
+	$(python) benchmarks/sb3_budgets.py --write
+	$(python) benchmarks/install_sizes.py --write
+	$(VENV)-libraries/bin/python benchmarks/interfaces.py --write
+	$(VENV)-older/bin/python benchmarks/interfaces.py --write
+	$(VENV)-libraries/bin/python benchmarks/open_spiel_games.py --write
+	for game in patchwork nmbr9; do $(VENV)-libraries/bin/python benchmarks/torchrl_speed.py --game $$game --write; done
+	$(python) benchmarks/startup.py play --write
+	taskset -c 0 $(VENV)-jax/bin/python benchmarks/jax_speed.py --write
+	$(python) benchmarks/benchmark.py --write
+	$(VENV)-libraries/bin/python -m tools.page_pictures --out docs/images
 	$(python) -m tools.figures
 
 benchmark: $(ready)  ## check the files in benchmarks/results, and make the tables and pages of docs/measure/results.md
