@@ -34,13 +34,13 @@ def libraries_of_make():
 
 
 def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index():
-    """It is a stranger's: people install from a clone, or from the address of the repository."""
+    """It is a stranger's: people install from a clone."""
     folders = ("patchwork_env", "docs", "examples", "configs", "training", "research", "benchmarks", "tools")
     files = [path for folder in folders for path in sorted((PROJECT / folder).rglob("*"))]
     files += [*PROJECT.glob("*.md"), PROJECT / "pyproject.toml", PROJECT / "Makefile"]
     endings = {".py", ".md", ".yaml", ".yml", ".toml", ".sh", ".js", ".html", ".jinja", ".ipynb", ""}
-    extra = r"patchwork[-_]env\[(?![\w,]+\] @ git\+)"
-    install = r"\b(?:pip|uv|uvx|pipx|conda)\b[^\n`]*[ '\"]patchwork[-_]env\b(?!(?:\[[\w,]+\])? @ git\+)"
+    extra = r"patchwork[-_]env\["
+    install = r"\b(?:pip|uv|uvx|pipx|conda)\b[^\n`]*[ '\"]patchwork[-_]env\b"
     for path in files:
         if path.suffix in endings and path.is_file() and "_build" not in path.parts:
             found = re.search(f"{extra}|{install}", path.read_text(encoding="utf-8"))

@@ -141,9 +141,7 @@ def outdated() -> dict[str, str]:
         file = json.loads(path.read_text(encoding="utf-8"))
         if script := re.search(r"benchmarks/\w+\.py", file["command"]):
             text = (PROJECT / script[0]).read_text(encoding="utf-8")
-            modules = (
-                set(re.findall(r"^from (patchwork_env[\w.]*) import", text, re.MULTILINE)) - NOT_MEASURED
-            )
+            modules = set(re.findall(r"^from (patchwork_env\S*) import", text, re.MULTILINE)) - NOT_MEASURED
             code = [
                 script[0],
                 *(f"{module.replace('.', '/')}{end}" for module in modules for end in ("", ".py")),
