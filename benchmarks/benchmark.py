@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.keeping import Figures, add_write_option, figure, write
-from patchwork_env.core.files import make_folder, write_text
+from patchwork_env.core.files import write_text
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
 from patchwork_env.learning.reports.comparison import Comparison, as_text, compare, write_curves
@@ -143,8 +143,8 @@ def figures_of(task: Task, comparison: Comparison) -> Figures:
 def write_page(task: Task, comparison: Comparison, docs: Path) -> None:
     """Writes the page of a task, and the pictures in its folder ``images/benchmark/TASK``."""
     folder, pages = docs / "images" / "benchmark" / task.name, docs / PAGES
-    make_folder(pages)
-    make_folder(folder)
+    pages.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     picture = folder / "curves.svg"
     write_curves(comparison, picture)
     curves = f"![Curves of {task.name}](../../{picture.relative_to(docs).as_posix()})"

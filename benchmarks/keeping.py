@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.core.files import make_folder, write_text
+from patchwork_env.core.files import write_text
 from patchwork_env.learning.system import describe_machine
 
 FOLDER = Path(__file__).with_name("figures")
@@ -67,7 +67,7 @@ def write(name: str, now: dict[str, str], figures: Figures, folder: Path) -> Non
             about = header | {part: one[part] for part in MEASURED if part in one}
             own = {part: value for part, value in one.items() if part not in MEASURED}
             known[key] = own | {part: value for part, value in about.items() if value != now.get(part)}
-    make_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps({**now, "figures": known | figures}, indent=1, ensure_ascii=False) + "\n")
     print(f"kept in {path}")
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from html import escape
 from io import BytesIO
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.checks import as_number, as_path, as_texts, check_between
+from patchwork_env.core.checks import as_number, as_texts, check_between
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import write_bytes
 from patchwork_env.core.game import BaseGame
@@ -271,7 +272,7 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
     """
     contents = BytesIO()
     _pillow().Image.fromarray(_check_frame(frame)).save(contents, "PNG", optimize=True)
-    write_bytes(as_path(path), contents.getvalue())
+    write_bytes(Path(path), contents.getvalue())
 
 
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
@@ -298,7 +299,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
     contents = BytesIO()
     later = {"save_all": True, "append_images": images[1:], "duration": durations}
     images[0].save(contents, "GIF", loop=0, optimize=True, **later)
-    write_bytes(as_path(path), contents.getvalue())
+    write_bytes(Path(path), contents.getvalue())
 
 
 def _check_frame(frame: Any) -> Frame:

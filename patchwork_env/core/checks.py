@@ -1,18 +1,16 @@
-"""Checks of what users pass in, for every game.
+"""Validation of arguments, for every game.
 
-Unless they say otherwise, they raise ValueError with the offending value and what is allowed.
+Unless stated otherwise, a ValueError names the argument, the value and what is allowed.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from numbers import Real
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +26,7 @@ NUM_SEEDS = 2**64
 
 
 def as_integer(value: Any, what: str) -> int:
-    """``value`` as an int if it is a whole number of any integer type, bool excepted."""
+    """Return ``value`` as an int; it must be of an integer type other than bool."""
     if not isinstance(value, bool | np.bool_):
         try:
             return operator.index(value)
@@ -38,23 +36,23 @@ def as_integer(value: Any, what: str) -> int:
 
 
 def as_integers(values: Any, what: str, entry: str) -> list[int]:
-    """The whole numbers of any iterable ``what``, each of which is an ``entry``."""
+    """Return the integers of an iterable ``what``; messages name each an ``entry``."""
     try:
         entries = list(values)
     except TypeError:
-        raise ValueError(f"{what} must list integers, not {short_repr(values)}") from None
+        raise ValueError(f"{what} must be a list of integers, not {short_repr(values)}") from None
     return [as_integer(value, entry) for value in entries]
 
 
 def as_texts(values: Any, what: str, error: type[ValueError] = ValueError) -> tuple[str, ...]:
-    """A list or tuple of texts as a tuple; ``what`` names it, and ``error`` is raised for anything else."""
+    """Return a list or tuple of str as a tuple; raise ``error`` for other values."""
     if not isinstance(values, list | tuple) or not all(isinstance(value, str) for value in values):
         raise error(f"{what} must be a list of texts, not {short_repr(values)}")
     return tuple(values)
 
 
 def as_number(value: Any, what: str, *, least: float = -math.inf, above: float = -math.inf) -> float:
-    """``value`` as a float if it is a finite number of at least ``least`` and ``above`` another, no bool."""
+    """Return ``value`` as a float; a finite number of at least ``least`` and greater than ``above``."""
     number = math.nan
     if isinstance(value, Real) and value is not True and value is not False:
         with suppress(OverflowError):
@@ -65,24 +63,15 @@ def as_number(value: Any, what: str, *, least: float = -math.inf, above: float =
     return number
 
 
-def as_path(path: Any) -> Path:
-    """``path`` as a path if a file may have it."""
-    with suppress(TypeError, ValueError):  # no path, or characters that no file has
-        text = os.fspath(path)
-        if isinstance(text, str) and b"\0" not in os.fsencode(text):
-            return Path(text)
-    raise ValueError(f"{short_repr(path)} is no path")
-
-
 def check_flag(value: Any, what: str) -> bool:
-    """``value`` if it is True or False, also NumPy's."""
+    """Return ``value`` as a bool; it must be a bool of Python or NumPy."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{what} is {short_repr(value)}; it must be True or False")
     return bool(value)
 
 
 def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
-    """``value`` if it is among ``allowed`` and of the same type."""
+    """Return ``value``; it must equal one of ``allowed`` and have its type."""
     allowed = tuple(allowed)
     if not any(isinstance(value, type(option)) and value == option for option in allowed):
         kind = f" of type {type(value).__name__}" if str(value) in map(str, allowed) else ""
@@ -91,14 +80,14 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
 
 
 def check_at_least_one(number: Any, what: str) -> int:
-    """``number`` as an int if it is a whole number of at least 1."""
+    """Return ``number`` as an int; it must be at least 1."""
     if (value := as_integer(number, what)) < 1:
         raise ValueError(f"{what} is {short_repr(value)}; it must be at least 1")
     return value
 
 
 def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
-    """``number`` as an int if it is a whole number of ``lowest ... highest``."""
+    """Return ``number`` as an int; it must be ``lowest ... highest``."""
     value = as_integer(number, what)
     if not lowest <= value <= highest:
         raise ValueError(f"{what} is {short_repr(value)}; allowed are {lowest} to {highest}")
@@ -106,9 +95,9 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
 
 
 def as_action(action: Any, what: str = "an action") -> int:
-    """An action, which may not exist, as an int; else IllegalActionError.
+    """Return an action as an int, whether or not it exists; IllegalActionError for other values.
 
-    It is an integer of any type, bool excepted, or an array or tensor that holds just one.
+    It is an integer of any type but bool, or an array or tensor of one integer.
     """
     if isinstance(action, np.integer):
         return int(action)
@@ -123,7 +112,7 @@ def as_action(action: Any, what: str = "an action") -> int:
 
 
 def check_action(action: Any, num_actions: int) -> int:
-    """:func:`as_action` of ``0 ... num_actions - 1``, else IllegalActionError."""
+    """Return an action as an int; IllegalActionError unless it is ``0 ... num_actions - 1``."""
     index = action if type(action) is int else as_action(action)
     if not 0 <= index < num_actions:
         name = short_repr(index)
@@ -132,35 +121,32 @@ def check_action(action: Any, num_actions: int) -> int:
 
 
 def check_actions(actions: Any, number: int, what: str = "actions") -> npt.NDArray[np.int64]:
-    """The actions of ``number`` games, which may not exist, as int64 ``(number,)``; else IllegalActionError.
+    """Return the actions of ``number`` games as int64 ``(number,)``, whether or not they exist.
 
-    They are an array or tensor of integers of this shape, or a sequence of such actions as :func:`as_action`
-    takes.
+    They are an array or tensor of integers of this shape, or a sequence of actions that :func:`as_action`
+    accepts; IllegalActionError for other values.
     """
     array = actions if isinstance(actions, np.ndarray) else _as_array(actions)
     if array is None or array.shape != (number,) or array.dtype.kind not in "iu":
         needed = f"they must be {counted(number, 'integer')}, of shape ({number},)"
         raise IllegalActionError(f"{what} are {described(actions, array)}; {needed}")
-    if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
-        game = int(array.argmax())
-        raise IllegalActionError(f"action {array[game]} of game {game} is not legal; no game was changed")
     return array.astype(np.int64)
 
 
 def _as_array(values: Any) -> npt.NDArray[Any] | None:
-    """An array of any array or tensor, also on another device, or of a sequence of actions; else None."""
+    """Return an array or tensor (of any device), or a sequence of actions, as an array; otherwise None."""
     try:
         if hasattr(values, "dtype"):
             return np.asarray(values.cpu() if hasattr(values, "cpu") else values)
         if isinstance(values, Sequence) and not isinstance(values, str | bytes):
             return np.array([as_action(value) for value in values], np.int64)
-    except Exception:  # whatever a foreign array or sequence raises
+    except Exception:  # of an array or sequence of another library
         pass
     return None
 
 
 def described(value: Any, array: npt.NDArray[Any] | None = None) -> str:
-    """A value with its type and, as far as it has them or those of its ``array``, its dtype and shape."""
+    """Return a value with its type and, if it or its ``array`` has them, dtype and shape."""
     text = f"{short_repr(value)} of type {type(value).__name__}"
     for given in (value, array):
         dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
@@ -170,20 +156,20 @@ def described(value: Any, array: npt.NDArray[Any] | None = None) -> str:
 
 
 def as_cells(cells: Any) -> frozenset[tuple[int, int]]:
-    """The cells of a move, which may be any collection of pairs ``(row, column)``, as a set."""
+    """Return the cells of a move, an iterable of pairs ``(row, column)``, as a set."""
     try:
         pairs = [(row, column) for row, column in cells]
     except (TypeError, ValueError):
-        raise ValueError(f"cells are pairs (row, column), not {short_repr(cells)}") from None
+        raise ValueError(f"cells must be pairs (row, column), not {short_repr(cells)}") from None
     return frozenset((as_integer(row, "a row"), as_integer(column, "a column")) for row, column in pairs)
 
 
 def check_keys(
     options: Mapping[str, Any] | None, known: tuple[str, ...], ignored: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The ``options`` of a ``reset`` as a dictionary; each key must be ``known`` or ``ignored``."""
+    """Return the ``options`` of a ``reset`` as a dict; each key must be ``known`` or ``ignored``."""
     if not isinstance(options, Mapping | None):
-        raise ValueError(f"options are a dictionary, not {short_repr(options)}")
+        raise ValueError(f"options must be a dict, not {short_repr(options)}")
     for key in options or ():
         if key not in known + ignored:
             raise ValueError(f"unknown reset option {short_repr(key)}; {did_you_mean(str(key), known)}")
@@ -191,7 +177,7 @@ def check_keys(
 
 
 def check_seed(seed: Any) -> int:
-    """``seed`` as an int if it is a whole number of ``0 ... 2**64 - 1``; a fresh random seed for None."""
+    """Return ``seed`` as an int of ``0 ... 2**64 - 1``; a random seed for None."""
     if seed is None:
         return secrets.randbits(64)
     number = as_integer(seed, "seed")
@@ -201,13 +187,13 @@ def check_seed(seed: Any) -> int:
 
 
 def offset_seed(seed: int, steps: int) -> int:
-    """The seed that comes ``steps`` behind another one; behind the last one comes 0."""
+    """Return ``seed + steps``, modulo 2**64."""
     return (seed + steps) % NUM_SEEDS
 
 
 def seed_streams(seed: Any, n: int = 1) -> Streams:
-    """``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
-    from patchwork_env.core import random  # it loads Numba, which checks alone do not need
+    """Return ``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
+    from patchwork_env.core import random  # imports Numba
 
     streams = np.empty(n, np.uint64)
     random.start_streams(streams, np.uint64(check_seed(seed)))
@@ -215,5 +201,5 @@ def seed_streams(seed: Any, n: int = 1) -> Streams:
 
 
 def determinization_streams(seed: Any, n: int = 1) -> Streams:
-    """``n`` streams for what is drawn anew as it is hidden; no seed starts games or agents with these."""
+    """Return ``n`` streams for sampling hidden information; games and agents never have these streams."""
     return ~seed_streams(seed, n)

@@ -1,4 +1,4 @@
-"""Messages between programs: objects of JSON, whose fields are checked before anything is done with them."""
+"""Messages between programs: objects of JSON with validated fields."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.errors import OpponentError
 
 MOST_BYTES = 2**20
-"""The longest line of queries and of answers; the longest game has less than a hundredth of it."""
+"""The limit of a query or an answer; the longest game takes less than a hundredth of it."""
 _LONGEST_ERROR = 500
-_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)  # errors whose messages say all
+_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)  # errors whose messages need no type
 
-Check = Callable[[Any, str], Any]  # returns a value if it is allowed, else raises ValueError with its name
+Check = Callable[[Any, str], Any]  # returns an allowed value, else raises ValueError with its name
 
 
 class FieldError(ValueError):
-    """The field of a message with that name is missing, unknown, or has a value that is not allowed."""
+    """A field of a message is missing, unknown, or has a value that is not allowed."""
 
     def __init__(self, message: str, field: str) -> None:
         super().__init__(message)
@@ -27,14 +27,14 @@ class FieldError(ValueError):
 
 
 def read_message(body: bytes) -> dict[str, Any]:
-    """Return the object that the bytes of a message hold; ValueError if they hold no sound one."""
+    """Return the object in the bytes of a message; ValueError if they are not an object of JSON in UTF-8."""
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"the message is no text in UTF-8: {error.reason} at byte {error.start}") from None
+        raise ValueError(f"the message is not in UTF-8: {error.reason} at byte {error.start}") from None
     message = parse_json(text, "the message")
     if not isinstance(message, dict):
-        raise ValueError(f"a message is an object, not {short_repr(message)}")
+        raise ValueError(f"a message must be an object, not {short_repr(message)}")
     return message
 
 

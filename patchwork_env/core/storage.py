@@ -1,4 +1,4 @@
-"""States as bytes and games as text: what the formats of all games have in common."""
+"""The formats that all games share: states as bytes, and games as text."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from patchwork_env.core.names import did_you_mean, short_repr
 VERSION = 1  # the version of the bytes of records and of the notation
 _CHECKSUM_SIZE = 4
 Limits = Mapping[str, tuple[int, Any]]
-"""The lowest and the highest value of fields by name; the highest may be an array, one for each record."""
+"""The lowest and the highest value of fields by name; the highest may have an entry for each record."""
 
 
 # --- bytes ------------------------------------------------------------------------------------------------
 
 
 def pack(magic: bytes, states: States) -> bytes:
-    """The first record as bytes: four magic bytes, a version byte, the record, and a CRC-32 checksum."""
+    """Return the first record as four magic bytes, a version byte, the record, and a CRC-32 checksum."""
     body = magic + bytes([VERSION]) + states[:1].tobytes()
     return body + _checksum(body)
 
 
 def unpack(title: str, magic: bytes, dtype: np.dtype[np.void], data: Any) -> States:
-    """The record of the game with that title that was packed, unchecked; ValueError for other bytes."""
+    """Return the record that was packed, without validating its fields; ValueError for other bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise ValueError(f"a state is stored as bytes, not as {type(data).__name__}")
+        raise ValueError(f"a state must be bytes, not {type(data).__name__}")
     data = bytes(data)
     begin, version, record = data[: len(magic)], data[len(magic) : len(magic) + 1], len(magic) + 1
     length = record + dtype.itemsize + _CHECKSUM_SIZE
     if begin != magic:
-        raise ValueError(f"not a {title} state: the bytes start with {begin!r} instead of {magic!r}")
+        raise ValueError(f"not a state of {title}: the bytes start with {begin!r}, not with {magic!r}")
     if version != bytes([VERSION]):
-        raise ValueError(f"a state of version {list(version)}; this library reads version {VERSION}")
+        raise ValueError(f"the state has version {list(version)}; it must be {VERSION}")
     if len(data) != length:
-        raise ValueError(f"a state has {length} bytes, these are {len(data)}: truncated or foreign")
+        raise ValueError(f"the state has {len(data)} bytes; it must have {length}")
     if _checksum(data[:-_CHECKSUM_SIZE]) != data[-_CHECKSUM_SIZE:]:
-        raise ValueError("the checksum of the state does not match: the bytes are damaged")
+        raise ValueError("the state is damaged: its checksum does not match")
     return np.frombuffer(data, dtype, 1, record).copy()
 
 
@@ -51,16 +51,16 @@ def _checksum(data: bytes) -> bytes:
 
 
 def out_of_range(states: States, limits: Limits) -> tuple[int, str] | None:
-    """The index of a record that has a value beyond the limits, and which; None if there is none."""
+    """Return the index of the first record with a value beyond the limits, and the reason; otherwise None."""
     for name, (lowest, highest) in limits.items():
         values = states[name]
-        most = np.asarray(highest, values.dtype)  # quick in the same type
+        most = np.asarray(highest, values.dtype)  # comparing the same types is faster
         most = most.reshape(-1, *[1] * (values.ndim - 1))
         wrong = (values < lowest) | (values > most) if lowest or values.dtype.kind == "i" else values > most
         if wrong.any():
             at = int(np.nonzero(wrong)[0][0])
             allowed = np.broadcast_to(most, values.shape)[at].flat[0]
-            return at, f"{name} is {values[at]}, allowed are {lowest} to {allowed}"
+            return at, f"{name} is {values[at]}; allowed are {lowest} to {allowed}"
     return None
 
 
@@ -68,18 +68,18 @@ def out_of_range(states: States, limits: Limits) -> tuple[int, str] | None:
 
 
 def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
-    """Writes a game as text: the name of the game, the fields of its set-up, and its moves."""
+    """Return a game as text: the name of the game, the fields of its set-up, and its moves."""
     fields = [f"{field}={value}" for field, value in set_up.items()]
     return " ".join([f"{name}/{VERSION}", *fields]) + "\n" + " ".join(words) + "\n"
 
 
 _STRAY = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-"""Signs without a width, such as byte order marks, which editors and pages put into a text."""
+"""Invisible characters, such as byte order marks, that editors and web pages add."""
 _FIELD = re.compile(r"[a-z]\w*=.*")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a game in notation, however editors, mail and chat have wrapped, quoted and marked it."""
+    """Return the words of a game in notation; marks of quotes and code, and wrapped lines, are allowed."""
     if not isinstance(text, str):
         raise ValueError(f"a game is written as text, not as {short_repr(text)}")
     plain = re.sub("[>`]", " ", _STRAY.sub("", text))
@@ -89,9 +89,9 @@ def words_of(text: str) -> list[str]:
 def parse_game(
     name: str, text: str, allowed: Collection[tuple[str, ...]]
 ) -> tuple[dict[str, str], list[str]]:
-    """Reads the fields of a game's set-up and its words; the inverse of :func:`game_text`.
+    """Return the set-up of a game and its words; the inverse of :func:`game_text`.
 
-    Each group of ``allowed`` fields makes a complete set-up. ValueError for other fields, or another name.
+    ``allowed`` are the complete sets of fields. ValueError for other fields, or another name.
     """
     begin, *words = words_of(text) or [""]
     notation = f"{name}/{VERSION}"
@@ -116,24 +116,24 @@ def parse_game(
 
 
 def parse_number(text: str) -> int:
-    """Reads a whole number of up to 18 decimal digits; ValueError for anything else."""
+    """Return the integer in a text of up to 18 decimal digits; ValueError for other texts."""
     if not re.fullmatch("[0-9]{1,18}", text):
         raise ValueError(f"{short_repr(text)} in the set-up is not a number")
     return int(text)
 
 
 def parse_numbers(text: str) -> list[int]:
-    """Whole numbers with commas between them, or ``-`` for none: the inverse of :func:`numbers_text`."""
+    """Return integers that are separated by commas; ``-`` is the empty list."""
     return [] if text == "-" else [parse_number(number) for number in text.split(",")]
 
 
 def numbers_text(numbers: Sequence[int]) -> str:
-    """Writes whole numbers with commas between them, or ``-`` for none."""
+    """Return integers as text; the inverse of :func:`parse_numbers`."""
     return ",".join(map(str, numbers)) or "-"
 
 
 def parse_hexadecimal(text: str) -> bytes:
-    """Reads the bytes of a stored state; ValueError for anything but pairs of hexadecimal digits."""
+    """Return the bytes in a text of hexadecimal digits; ValueError for other texts."""
     try:
         return bytes.fromhex(text)
     except ValueError:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.usage import Usage
-from patchwork_env.core.checks import as_path, as_texts, check_between
+from patchwork_env.core.checks import as_texts, check_between
 from patchwork_env.core.files import storing_in
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
@@ -148,7 +149,7 @@ class TextAgent(BatchAgent):
         self._retries = check_between(retries, 0, _MOST_TRIES, "retries")
         self._questions = check_between(questions, 0, _MOST_TRIES, "questions")
         self._fallback = None if fallback is None else agents.as_agent(fallback)
-        self._transcript = None if transcript is None else as_path(transcript)
+        self._transcript = None if transcript is None else Path(transcript)
         self._threads = check_between(threads, 1, _MOST_THREADS, "threads")
 
     def act_batch(self, states: States) -> Actions:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.progress import Progress, StatusLine, listen
+from patchwork_env.core.progress import StatusLine, listen
 from patchwork_env.games import PATCHWORK
 from patchwork_env.protocol.programs import leave, run_until_signal
 from patchwork_env.service.agents import AgentPool
@@ -57,12 +57,14 @@ def _game_of(options: argparse.Namespace, players: AgentPool) -> str:
 @contextmanager
 def telling(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
     """Within the block, every compilation is announced to the page, and shown on stderr where that may be."""
-    line = StatusLine()
+    line, count = StatusLine(), 0
 
-    def note(progress: Progress) -> None:
-        announce({"progress": str(progress), "key": "compiling", "count": progress.number})
+    def note(message: str) -> None:
+        nonlocal count
+        count += 1
+        announce({"progress": message, "key": "compiling", "count": count})
         if may_show():
-            line.show(str(progress))
+            line.show(message)
 
     try:
         with listen(note):

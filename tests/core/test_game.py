@@ -152,7 +152,9 @@ def test_what_is_no_move_is_named(kind):
     game = kind(seed=1)
     move = game.decode(game.legal_actions()[-1])
     wrong = [(game.encode, each, repr(each)) for each in NO_MOVES]
-    wrong += [(game.encode, move._replace(cells=cells), "cells are pairs|an integer") for cells in NO_CELLS]
+    wrong += [
+        (game.encode, move._replace(cells=cells), "cells must be pairs|an integer") for cells in NO_CELLS
+    ]
     for call, value, named in (*wrong, (game.parse_move, 1, "1")):
         with pytest.raises(IllegalActionError, match=named if "|" in named else re.escape(named)):
             call(value)
@@ -199,10 +201,10 @@ def test_bytes_that_are_not_whole_are_refused(kind):
     data = game.to_bytes()
     body = data[:4] + bytes([2]) + data[5:-4]
     for damaged, message in (
-        *((data[:length], "not a|a state") for length in range(len(data))),
+        *((data[:length], "not a|the state") for length in range(len(data))),
         (data + b"\0", "bytes"),
         (b"ABCD" + data[4:], "bytes start with b'ABCD'"),
-        (body + zlib.crc32(body).to_bytes(4, "little"), "a state of version \\[2\\]"),
+        (body + zlib.crc32(body).to_bytes(4, "little"), "the state has version \\[2\\]"),
         *((data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], "state|bytes") for at in range(len(data))),
         *((value, type(value).__name__) for value in (None, 3, "PTCH", [80, 84])),
     ):

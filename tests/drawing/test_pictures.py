@@ -99,12 +99,10 @@ def test_files_hold_the_frames(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["game.gif", "table.png"]
 
 
-def test_what_is_no_frame_no_path_or_no_time_is_refused_and_nothing_is_written(tmp_path):
+def test_what_is_no_frame_or_no_time_is_refused_and_nothing_is_written(tmp_path):
     png, gif = tmp_path / "game.png", tmp_path / "game.gif"
     for wrong in (None, FRAME[0], FRAME.astype(float), FRAME[:0], [FRAME], np.zeros((4, 4, 7), np.uint8)):
         refused(save_png, wrong, png)
-    for path in (None, 5, "\0", "\ud800", b"game.png"):
-        refused(save_png, FRAME, path)
     for frames in (5, [], [FRAME, FRAME[1:]]):
         refused(save_gif, frames, gif)
     for seconds in (0, -1, float("nan"), "1", True, 10**400):
@@ -227,7 +225,7 @@ def test_pettingzoo_finds_nothing(make, pygame, monkeypatch):
 def test_missing_libraries_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(MissingExtraError, match=r"^pictures of pixels need PIL: pip install pillow$"):
+    with pytest.raises(MissingExtraError, match=r"^pictures of pixels need PIL: pip install pillow,"):
         patchwork.render.rgb_array(patchwork.Game(seed=1))
-    with pytest.raises(MissingExtraError, match=r"^windows need pygame: pip install pygame-ce$"):
+    with pytest.raises(MissingExtraError, match=r"^windows need pygame: pip install pygame-ce,"):
         Window("A game")

@@ -178,7 +178,6 @@ def test_a_rating_comes_with_its_interval_and_what_it_took():
         ({"questions": 101}, "questions is 101"),
         ({"threads": 0}, "threads is 0; allowed are 1 to 256"),
         ({"fallback": "gredy"}, "there is no agent 'gredy'"),
-        ({"transcript": 3}, "3 is no path"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):

@@ -27,7 +27,7 @@ def played(turns, **options):
         ({"deck": [1] * 41}, "the deck has 41 cards"),
         ({"deck": [1, 10, -1]}, r"the deck holds \[-1, 10\]; digits are 0 to 9"),
         ({"deck": ["1"]}, "a card of the deck must be an integer, not '1'"),
-        ({"deck": 7}, "deck must list integers, not 7"),
+        ({"deck": 7}, "deck must be a list of integers, not 7"),
         ({"deck": [1, 2], "copies": 3}, "a deck, or max_digit and copies, not both"),
         ({"deck": [1, 2], "deck_size": 3}, "deck_size is 3; allowed are 1 to 2"),
         ({"players": 0}, "players is 0; allowed are 1 to 4"),

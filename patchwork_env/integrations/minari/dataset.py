@@ -21,8 +21,7 @@ from minari.namespace import NAMESPACE_METADATA_FILENAME
 from minari.storage import get_dataset_path
 
 from patchwork_env.core.batches import Actions
-from patchwork_env.core.checks import as_path
-from patchwork_env.core.files import storing_in, write_folder, write_text, write_through
+from patchwork_env.core.files import storing_in, write_folder, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
@@ -105,7 +104,7 @@ def folder_of_new(dataset_id: str, root: Any = None) -> Path:
             f"the id of a dataset is {short_repr(dataset_id)}; it must be like 'namespace/name-v0': letters, "
             f"digits, '-' and '_', at most {_LONGEST_ID}, two at least for a namespace, which is not {DATA!r}"
         ) from None
-    top = get_dataset_path() if root is None else as_path(root)
+    top = get_dataset_path() if root is None else Path(root)
     folder = top.absolute() / dataset_id  # Minari cannot measure what lies in a relative folder
     _require_free(folder, dataset_id)
     return folder
@@ -148,8 +147,6 @@ def write_dataset(
         of_all = {"total_episodes": len(steps), "total_steps": sum(steps), "dataset_size": storage.get_size()}
         about = {"dataset_id": dataset_id, "minari_version": minari_version, **of_all}
         storage.update_metadata({**metadata, **about})
-        for path in (*data.iterdir(), data):
-            write_through(path)
         _require_free(folder, dataset_id)
 
     namespaces = _namespaces(folder, dataset_id)

@@ -14,7 +14,7 @@ from typing import Any, cast
 from patchwork_env import agents
 from patchwork_env.agents.analysis import IncrementalAnalyst
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.progress import Progress, StatusLine, listen
+from patchwork_env.core.progress import StatusLine, listen
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
@@ -30,18 +30,19 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env compi
 
 
 def _run(options: argparse.Namespace) -> int:
-    line, compiled, began = StatusLine(), list[str](), perf_counter()
+    line, count, began = StatusLine(), 0, perf_counter()
 
-    def note(progress: Progress) -> None:
-        compiled.append(progress.kernel)
-        line.show(f"{progress.number}: {progress}")
+    def note(message: str) -> None:
+        nonlocal count
+        count += 1
+        line.show(f"{count}: {message}")
 
     with listen(note):
         for game in [options.game] if options.game else GAMES:
             _use(game)
     line.clear()
     seconds = perf_counter() - began
-    print(f"{len(compiled):,} kernels compiled in {seconds:.0f} seconds; the others were ready")
+    print(f"{count:,} kernels compiled in {seconds:.0f} seconds; the others were ready")
     return 0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from patchwork_env.core.documents import read_document, read_json
-from patchwork_env.core.files import make_folder, remove_partial, storing_in, write_text
+from patchwork_env.core.files import remove_partial, storing_in, write_text
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OtherSettingsError
 from patchwork_env.learning.system import exclusive_lock
@@ -69,13 +69,13 @@ def open_store(
         StorageError: The folder cannot be written.
     """
     with storing_in(folder):
-        make_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder):
         path = folder / f"{kind}.json"
         if path.exists():
             _check_same(read_settings(folder, kind, version), settings, free, folder, kind)
         with storing_in(folder):
-            make_folder(folder / _PARTS)
+            (folder / _PARTS).mkdir(parents=True, exist_ok=True)
             remove_partial(folder)
             heading = {"format": f"patchwork-env {kind}", "version": version}
             write_text(path, json.dumps(heading | dict(settings), indent=1) + "\n")

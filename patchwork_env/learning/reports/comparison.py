@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from patchwork_env.core.files import make_folder, storing_in, write_text
+from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation import statistics
@@ -309,7 +309,7 @@ def _setup(run: RunResult) -> str:
 def write_comparison(comparison: Comparison, folder: Path, form: str = FORMATS[0]) -> None:
     """Write the tables as Markdown and LaTeX, ``runs.csv`` and the picture ``curves`` into a folder."""
     with storing_in(folder):
-        make_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, ending in ((MARKDOWN, "md"), (LATEX, "tex")):
             write_text(folder / f"comparison.{ending}", as_text(comparison, name) + "\n")
         write_text(folder / "runs.csv", runs_table(comparison).csv())

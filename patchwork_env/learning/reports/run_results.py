@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import one_line, read_document, read_text
-from patchwork_env.core.files import make_folder, storing_in, write_text
+from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.config import parse_yaml
@@ -185,7 +185,7 @@ def write_result(result: RunResult, folder: Path) -> Path:
         ]
         contents["evaluations"].append({"steps": one.steps, "minutes": one.minutes, "matches": matches})
     with storing_in(path):
-        make_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(contents, indent=1) + "\n")
     return path
 

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.files import check_new, make_folder, storing_in, write_folder, write_text
+from patchwork_env.core.files import check_new, storing_in, write_folder, write_text
 from patchwork_env.core.names import quoted, short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
@@ -43,7 +43,7 @@ def new_run_folder(folder: Path) -> Path:
     """Creates the folder of a new run, after :func:`check_run_folder`."""
     check_run_folder(folder)
     with storing_in(folder):
-        make_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

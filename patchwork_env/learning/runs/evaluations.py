@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from patchwork_env.core.documents import read_object
-from patchwork_env.core.files import make_folder
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
@@ -91,7 +90,7 @@ def record(
     if weights is not None:
         _forget_best(folder)  # that of an earlier end, which was chosen without this policy
     path = folder / EVALUATIONS / f"{step_name(trainer.steps)}.json"
-    make_folder(path.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_evaluation(path, contents)
     for steps, candidate in candidate_folders(folder).items():
         if steps not in best:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.files import make_folder, write_text
+from patchwork_env.core.files import write_text
 from patchwork_env.learning.config import RunConfig, flattened
 from patchwork_env.learning.runs.folder import METRICS_FILE, read_versions
 
@@ -168,7 +168,7 @@ class Sender:
             configuration["made_with"] = starts[-1]
         name = self._service.begin(folder.resolve(), known, configuration)
         if name != known:
-            make_folder(file.parent)
+            file.parent.mkdir(parents=True, exist_ok=True)
             write_text(file, json.dumps({"run": name}) + "\n")
 
     def _succeeds(self, call: Callable[[], object]) -> bool:

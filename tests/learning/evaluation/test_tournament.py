@@ -225,7 +225,7 @@ def test_changed_weights_are_another_agent(tmp_path):
     [
         ("blocks/*.json", lambda text: "{}", "is damaged"),
         ("tournament.json", lambda text: "[]", "tournament.json is damaged"),
-        ("tournament.json", lambda text: text.replace('sion": 4', 'sion": 1'), "version 1; this needs"),
+        ("tournament.json", lambda text: text.replace('sion": 4', 'sion": 1'), "version 1; it must be"),
         ("tournament.json", lambda text: text.replace('"random"', "1"), "agents must be a list of texts"),
     ],
 )

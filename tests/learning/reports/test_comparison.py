@@ -303,7 +303,7 @@ def test_damaged_files_of_results_are_refused(runs, tmp_path, capsys):
     path = write_result(read_result(runs[0]), tmp_path)
     sound = json.loads(path.read_text())
     for change, message in (
-        ({"version": 1}, "version 1; this needs"),
+        ({"version": 1}, "version 1; it must be"),
         ({"seed": -1}, "is damaged: seed"),
         ({"name": "a\nb"}, "is damaged: name"),
         ({"game": "chess"}, "game is 'chess'; known are patchwork, nmbr9"),

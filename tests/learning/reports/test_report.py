@@ -279,7 +279,7 @@ def test_folders_that_have_no_page(tower, tmp_path, capsys):
         ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
         (LAST, "[" * 10_000, "is damaged: its lists and objects are nested too"),
         (LAST, "{", "step_0000003000.json is damaged"),
-        (LAST, '{"format": "x", "version": 1}', "is 'x', version 1; this"),
+        (LAST, '{"format": "x", "version": 1}', "is 'x', version 1; it must be"),
         (LAST, "without matches", "is damaged: matches: Field required"),
         (LAST, "of checkers", "starts with 'patchwork/1', not with 'checkers/1'"),
     ],

@@ -252,10 +252,9 @@ def test_other_errors(spec, tmp_path, capsys):
 
 
 def test_games_that_editors_of_windows_have_stored(tmp_path):
-    for encoding in ("utf-8-sig", "utf-16"):
-        path = tmp_path / encoding
-        path.write_text(finished().notation(), encoding=encoding, newline="\r\n")
-        assert read_game(path).history == finished().history
+    path = tmp_path / "game.txt"
+    path.write_text(finished().notation(), encoding="utf-8-sig", newline="\r\n")
+    assert read_game(path).history == finished().history
 
 
 def test_the_example_is_a_finished_game(pytestconfig):

@@ -309,7 +309,7 @@ def spoil(path):
         (in_state(steps=-5), "steps is -5; the folder is that of step"),
         (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
         (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
-        (in_state(seconds=float("nan")), "'NaN' is no finite number"),
+        (in_state(seconds=float("nan")), "'NaN' is not a finite number"),
         (in_state(league=3), "is damaged"),
         (in_state(opponents=[3] * 4), "is damaged"),
         (trainer_json(state=[]), "is damaged"),
