@@ -74,8 +74,7 @@ def check_one_of(value: Any, allowed: Iterable[Any], what: str) -> Any:
     """Return ``value``; it must equal one of ``allowed`` and have its type."""
     allowed = tuple(allowed)
     if not any(isinstance(value, type(option)) and value == option for option in allowed):
-        kind = f" of type {type(value).__name__}" if str(value) in map(str, allowed) else ""
-        raise ValueError(f"{what} is {short_repr(value)}{kind}; allowed are {', '.join(map(repr, allowed))}")
+        raise ValueError(f"{what} is {short_repr(value)}; allowed are {', '.join(map(repr, allowed))}")
     return value
 
 
