@@ -162,6 +162,7 @@ figures: $(ready)  ## measure the figures of the pages again, without those that
 	for threads in 1 2; do for values in "" "--set ppo.lookahead_from=0"; do \
 		$(python) benchmarks/training_speed.py --config configs/ppo.yaml $$values --threads $$threads --write; done; done
 	$(python) benchmarks/inference.py --write
+	$(python) benchmarks/sequential.py --write
 	$(python) -m tools.figures
 
 figures-all: $(VENV)-libraries/ready $(VENV)-jax/ready $(VENV)-older/ready  ## and those that take hours, and the pictures of the page

@@ -1,8 +1,8 @@
 """Plays agents of two versions of this project against each other: did a change make them stronger?
 
     git worktree add ../before HEAD~1
-    python benchmarks/versions.py ../before [--agent SPEC] [--opponent SPEC] [--games N] [--seed S]
-        [--workers N] [--json]
+    python benchmarks/versions.py ../before [--agent SPEC] [--opponent SPEC] [--games N]
+        [--sprt H0 H1] [--seed S] [--workers N] [--json]
 
 The agent is this version's, the opponent that of the version in the folder, in a process of its own. Every
 circle is played from both seats. Levels of the champion are budgets of effort, not of time: of versions that
@@ -88,6 +88,7 @@ def main() -> None:
         serve(sys.argv[2])
         return
     from patchwork_env.learning.evaluation import play_matches
+    from patchwork_env.learning.evaluation.sequential import MOST_GAMES
     from patchwork_env.learning.system import describe_setup
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -97,7 +98,16 @@ def main() -> None:
         "--opponent", metavar="SPEC", help="the agent of the other version (default: as --agent)"
     )
     parser.add_argument(
-        "--games", type=int, default=400, help="how many, an even number (default: %(default)s)"
+        "--games",
+        type=int,
+        help=f"how many, an even number (default: 400; with --sprt at most {MOST_GAMES:,})",
+    )
+    parser.add_argument(
+        "--sprt",
+        type=float,
+        nargs=2,
+        metavar=("H0", "H1"),
+        help="end once a test decides between these in Elo",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the circles (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
@@ -107,15 +117,21 @@ def main() -> None:
         if not (options.folder / "patchwork_env").is_dir():
             raise ValueError(f"{options.folder} has no folder patchwork_env; give a checkout of this project")
         other = OtherVersion(options.folder, options.opponent or options.agent)
-        result = play_matches(options.agent, other, options.games, options.seed, workers=options.workers)
+        games = options.games if options.games is not None else MOST_GAMES if options.sprt else 400
+        result = play_matches(
+            options.agent, other, games, options.seed, workers=options.workers, sprt=options.sprt
+        )
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
     low, high = result.interval
     print(describe_setup())
-    print(f"{options.agent} against {other.name}, {options.games} games, seed {options.seed}")
+    print(f"{options.agent} against {other.name}, {len(result.games)} games, seed {options.seed}")
     print(f"wins {result.win_rate:.1%} (95% interval {low:.1%} to {high:.1%})")
+    for line in result.test.lines() if result.test else ():
+        print(line)
     if options.json:
-        print(json.dumps({"win_rate": result.win_rate, "interval": [low, high]}))
+        test = {"sprt": result.test.as_dict()} if result.test else {}
+        print(json.dumps({"win_rate": result.win_rate, "interval": [low, high], **test}))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,8 @@ RUNS = (
     ("analysis.py", "--agent VALUE:nodes=9 --every 8"),
     ("engine.py", "--game nmbr9 --games 4 --repeats 1 --seconds 0.01"),
     ("versions.py", f"{ROOT} --agent greedy --opponent random --games 4 --workers 2"),
+    ("versions.py", f"{ROOT} --agent greedy --opponent random --games 4 --sprt 0 20"),
+    ("sequential.py", "--matches 20"),
 )
 
 

@@ -3,6 +3,7 @@
 patchwork-env evaluate greedy --against random --games 1000
 patchwork-env evaluate runs/quick/final --against random greedy --json figures.json
 patchwork-env evaluate greedy --against random --game nmbr9
+patchwork-env evaluate champion:fast --against champion:instant --sprt 0 20
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from patchwork_env.core.commands import CommandParser, keep_working, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands import match_options
 from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.evaluation.sequential import MOST_GAMES, SequentialTest
 from patchwork_env.learning.evaluation.tables import TEXT, render
 
 if TYPE_CHECKING:
+    from patchwork_env.agents import Agent
+    from patchwork_env.learning.distributed import Workers
     from patchwork_env.learning.evaluation.matches import Participant
     from patchwork_env.learning.evaluation.results import MatchResult
+    from patchwork_env.learning.evaluation.runners import Match
 
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
@@ -30,7 +35,13 @@ def main(arguments: list[str] | None = None, program: str = "training.evaluate")
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="the agents that are measured")
     option("--against", metavar="AGENT", nargs="+", required=True, help="their opponents")
-    match_options.add_games(parser, "games per opponent, even in patchwork")
+    match_options.add_games(
+        parser,
+        f"games per opponent, even in patchwork; with --sprt at most so many, {MOST_GAMES:,} by default",
+    )
+    test = "end each match once a sequential test decides between these differences in Elo, such as 0 20"
+    option("--sprt", type=float, nargs=2, metavar=("H0", "H1"), help=test)
+    parser.set_defaults(games=None)
     add_worker_options(parser, 1)
     match_options.add_format(parser)
     match_options.add_json(parser)
@@ -53,7 +64,8 @@ def _run(options: argparse.Namespace) -> int:
         options, results_as_dict(results, {one.name: one.weights for one in (*agents, *opponents)})
     )
     if options.format != TEXT:
-        print(render([results[0].set_ups(), matches_table(results)], options.format))
+        heading = results[0].test.title if results[0].test else results[0].set_ups()
+        print(render([heading, matches_table(results)], options.format))
     return 0
 
 
@@ -63,19 +75,39 @@ def _play(
     from patchwork_env.learning.evaluation.matches import check_games, play_all
     from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
 
+    test = None if options.sprt is None else SequentialTest.between(options.sprt)
     players = [one.agent for one in (*agents, *opponents)]
     game = common_game(players, options.game)
     variant = check_variant(game, match_options.variant_of(options))
-    games, seed = check_games(options.games, game), check_seed(options.seed)
+    most = match_options.GAMES_OF_A_MATCH if test is None else MOST_GAMES
+    games, seed = (
+        check_games(most if options.games is None else options.games, game),
+        check_seed(options.seed),
+    )
     workers, names = workers_of(options), [player.name for player in players]
     matches = [
         Match((i, j), (names[i], names[j]), game, variant, games, seed)
         for i, j in itertools.product(range(len(agents)), range(len(agents), len(players)))
     ]
+    results = []
     with Bar(games * len(matches), "games") as bar:
-        results = []
-        for result in play_all(players, matches, workers, bar.update):
+        if test is None:
+            played = play_all(players, matches, workers, bar.update)
+        else:
+            played = (_play_sequentially(players, match, test, workers, bar) for match in matches)
+        for result in played:
             results.append(result)
             if options.format == TEXT:
                 bar.print(result.table())
-        return results
+    return results
+
+
+def _play_sequentially(
+    players: list[Agent], match: Match, test: SequentialTest, workers: Workers, bar: Bar
+) -> MatchResult:
+    from patchwork_env.learning.evaluation.matches import play_until_decided
+
+    def show(test: SequentialTest) -> None:
+        bar.note = str(test)
+
+    return play_until_decided(players, match, test, workers, bar.update, show)

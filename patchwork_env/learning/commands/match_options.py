@@ -14,6 +14,8 @@ from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.games import GAMES
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
 
+GAMES_OF_A_MATCH = 400  # the default number of games of a match
+
 
 def help_on_agents() -> str:
     """Return the help of commands about the agents that they take, with those of installed packages."""
@@ -24,7 +26,7 @@ def help_on_agents() -> str:
     )
 
 
-def add_games(parser: argparse.ArgumentParser, most: str, default: int = 400) -> None:
+def add_games(parser: argparse.ArgumentParser, most: str, default: int = GAMES_OF_A_MATCH) -> None:
     """Add ``--games``, ``--seed``, ``--game`` and the options of the games; ``most`` describes the first."""
     option = parser.add_argument
     option("--games", type=int, default=default, help=f"{most} (default: {default})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.distributed import Workers, check_workers, do_jobs
 from patchwork_env.learning.evaluation import runners
 from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.sequential import UNDECIDED, SequentialTest
 from patchwork_env.learning.evaluation.store import GameStore
 
 Player = str | Agent | Callable[..., Any]  # a spec, an agent, or a function from a game to an action
@@ -88,9 +90,10 @@ def play_matches(
     workers: Workers = 1,
     progress: Progress | None = None,
     keep: int = 0,
+    sprt: tuple[float, float] | None = None,
     **variant: Any,
 ) -> MatchResult:
-    """Play games and measures ``agent`` against ``opponent``.
+    """Play games and measure ``agent`` against ``opponent``.
 
     In Patchwork games come in pairs with the same circle and the same first seat, one for the agent in each
     seat. In NMBR 9 both play the same deck, each on a table of its own. Circle or deck ``k`` depends on
@@ -100,7 +103,7 @@ def play_matches(
     Args:
         agent: The agent that is measured: a spec, an agent or a function from a game to an action.
         opponent: The agent that it is measured against.
-        games: The number of games, at least 1; for Patchwork even.
+        games: The number of games, at least 1; for Patchwork even. With ``sprt`` the most games.
         seed: The seed of the circles or decks and of both agents, ``0 ... 2**64 - 1``; None for a fresh one,
             which the result names.
         game: The name of the game; None for the only one that both play, or else Patchwork.
@@ -108,6 +111,8 @@ def play_matches(
             functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
         keep: The number of games, the first ones, that the result holds move by move.
+        sprt: The Elo of H0 and of H1 of a sequential test, which ends the match once it decides; see
+            :mod:`patchwork_env.learning.evaluation.sequential`.
         variant: Patchwork's ``special_patches``, ``"revised"`` or ``"2014"``; NMBR 9's ``order``,
             ``"unknown"``, ``"known"`` or ``"free"``.
 
@@ -122,8 +127,11 @@ def play_matches(
     game = runners.common_game(players, game)
     what = runners.check_variant(game, variant)
     games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
+    test = None if sprt is None else SequentialTest.between(sprt)
     names = name_of(agent), name_of(opponent)
     match = runners.Match((0, 1), names, game, what, games, seed, check_between(keep, 0, games, "keep"))
+    if test is not None:
+        return play_until_decided(players, match, test, workers, progress)
     [result] = play_all(players, [match], workers, progress)
     return result
 
@@ -149,6 +157,38 @@ def play_all(
         while ended < len(matches) and len(parts[ended]) == len(blocks[ended]):
             yield MatchResult.joined([parts[ended][place] for place in range(len(blocks[ended]))])
             ended += 1
+
+
+def play_until_decided(
+    players: Sequence[Agent],
+    match: runners.Match,
+    test: SequentialTest,
+    workers: Workers = 1,
+    progress: Progress | None = None,
+    watch: Callable[[SequentialTest], object] | None = None,
+) -> MatchResult:
+    """Play the blocks of a match until a sequential test decides, or all games are played.
+
+    The test counts the blocks in order, so the result does not depend on the number of workers. After each
+    block ``watch`` is called with the test, and ``progress`` with the number of games of the block.
+    """
+    ended: dict[int, _Outcome] = {}
+    parts: list[MatchResult] = []
+    for index, outcome in do_jobs(_try_block, players, match.blocks(), workers):
+        ended[index] = outcome
+        while len(parts) in ended and test.decision == UNDECIDED:
+            part = ended.pop(len(parts))
+            if not isinstance(part, MatchResult):
+                raise part
+            parts.append(part)
+            test = test.count(part.by_set_up(part.games.agent_wins))
+            if watch:
+                watch(test)
+            if progress:
+                progress(len(part.games))
+        if test.decision != UNDECIDED:
+            break
+    return replace(MatchResult.joined(parts), test=test)
 
 
 def _parts(

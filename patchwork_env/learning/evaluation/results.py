@@ -15,6 +15,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, MatchRunner, runner_of
+from patchwork_env.learning.evaluation.sequential import SequentialTest
 from patchwork_env.learning.evaluation.statistics import (
     CONFIDENCE,
     Interval,
@@ -50,6 +51,7 @@ class MatchResult:
         kept: The first games of the match move by move, as many as were asked for.
         usage: The usage of both, in the games that were played now, not read from a folder. It is of zeros
             but for language models.
+        test: The sequential test that ended the match, or did not decide; None for a fixed number of games.
     """
 
     agent: str
@@ -60,6 +62,7 @@ class MatchResult:
     seconds: tuple[float, float]
     kept: tuple[BaseGame[Any], ...] = ()
     usage: tuple[Usage, Usage] = field(default_factory=lambda: (Usage(), Usage()))
+    test: SequentialTest | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[MatchResult]) -> MatchResult:
@@ -170,6 +173,7 @@ class MatchResult:
             **own,
             "score_difference": self.score_difference,
             "score_difference_interval": _as_list(self.score_difference_interval),
+            **({"sprt": self.test.as_dict()} if self.test else {}),
             "forfeits": {name: self.forfeits(side) for name, side in sides.items()},
             "turns_per_game": float(self.games.turns.sum(1).mean()),
             "sides": {name: self.means(side) for name, side in sides.items()},
@@ -209,6 +213,8 @@ class MatchResult:
         ]
         if noninteractive:
             lines += [f"  {self._score(self.agent, AGENT)}", f"  {self._score(self.opponent, OPPONENT)}"]
+        if self.test:
+            lines += [f"  {line}" for line in self.test.lines()]
         if self.games.forfeits.any():
             lines.append(f"  forfeits {self.forfeits(AGENT)} and {self.forfeits(OPPONENT)}")
         rows = [["per game".ljust(_NAME_WIDTH), self.agent, self.opponent]]
@@ -250,7 +256,12 @@ def seconds_per_move(matches: Iterable[tuple[MatchResult, int]]) -> float:
 def matches_table(results: Sequence[MatchResult]) -> Table:
     """Return a row for each match: the win rate, the score difference, and how sure both are."""
     columns = [Column("agent"), Column("against"), *MATCH_COLUMNS]
-    return Table(columns, [[result.agent, result.opponent, *match_cells(result)] for result in results])
+    rows = [[result.agent, result.opponent, *match_cells(result)] for result in results]
+    tests = [result.test for result in results if result.test]
+    if tests:
+        columns += [Column("decision"), Column("LLR", "{:.2f}".format)]
+        rows = [[*row, test.decision, test.llr] for row, test in zip(rows, tests, strict=True)]
+    return Table(columns, rows)
 
 
 def match_cells(result: MatchResult) -> list[Any]:

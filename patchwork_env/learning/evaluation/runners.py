@@ -344,6 +344,8 @@ def check_variant(game: str, options: Mapping[str, Any]) -> str:
     for key in options:
         if options[key] is not None and key != name:
             has = f"it has {name!r}" if name else "it has none"
+            if key == "players":
+                has = "a match is always between two players"
             raise ValueError(f"{game} has no option {key!r}; {has}")
     value: str = runner.variants[0] if options.get(name) is None else options[name]
     check_one_of(value, runner.variants, name)

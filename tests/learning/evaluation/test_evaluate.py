@@ -26,6 +26,25 @@ def test_the_command_measures_against_every_opponent(tmp_path, capsys):
     assert json.loads(path.read_text()) == expected
 
 
+def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
+    notes = []
+    monkeypatch.setattr(evaluate.Bar, "update", lambda bar, number=1: notes.append((number, bar.note)))
+    path = tmp_path / "figures.json"
+    assert evaluate.main(f"greedy --against random greedy --sprt 0 20 --json {path}".split()) == 0
+    matches = [play_matches("greedy", name, 20_000, sprt=(0, 20)) for name in ("random", "greedy")]
+    assert capsys.readouterr().out == "".join(match.table() + "\n" for match in matches)
+    assert json.loads(path.read_text())["matches"] == [match.as_dict() for match in matches]
+    assert notes == [(0, ""), *((128, str(match.test)) for match in matches)]
+    monkeypatch.undo()
+    assert (
+        evaluate.main(
+            ["greedy", "--against", "random", "--sprt", "0", "20", "--games", "2", "--format", "csv"]
+        )
+        == 0
+    )
+    assert capsys.readouterr().out.splitlines()[0].endswith(",decision,LLR")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -37,6 +56,8 @@ def test_the_command_measures_against_every_opponent(tmp_path, capsys):
         ("greedy --against random --json none/here.json", "there is no folder none for here.json"),
         ("greedy --against random --json .", "is a folder"),
         ("greedy --against random --order known", "patchwork has no option 'order'"),
+        ("greedy --against random --sprt 20 0", "the Elo of H0 must be lower than that of H1"),
+        ("greedy --against random --sprt 0 inf", "the Elo of H1 is inf; it must be a finite number"),
         ("greedy --against random mcts --game nmbr9", "agent 'mcts' plays patchwork, not nmbr9"),
     ],
 )
@@ -50,7 +71,14 @@ def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
 
 
 def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
-    for words in ("greedy", "greedy --against", "greedy --against random --games many", "--speed"):
+    for words in (
+        "greedy",
+        "greedy --against",
+        "greedy --against random --games many",
+        "greedy --against random --sprt 0",
+        "greedy --against random --sprt 0 strong",
+        "--speed",
+    ):
         with pytest.raises(SystemExit) as end:
             evaluate.main(words.split())
         assert end.value.code == 2
@@ -59,7 +87,11 @@ def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
 
 def test_the_documents_show_what_the_command_prints_and_writes():
     text = (ROOT / "docs/measure/evaluation.md").read_text(encoding="utf-8")
+    sequential = (ROOT / "docs/measure/sequential.md").read_text(encoding="utf-8")
     result = play_matches("greedy", "random", 1000)
     assert f"```\n{result.table()}\n```" in text
     formats = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
     assert {*result.as_dict(), *result.means(AGENT)} <= set(re.findall(r"`(\w+)`", formats))
+    test = play_matches("greedy", "random", 400, sprt=(0, 20)).test
+    assert "\n".join(f"  {line}" for line in test.lines()) in sequential
+    assert {"sprt", *test.as_dict()} <= set(re.findall(r"`(\w+)`", formats))
