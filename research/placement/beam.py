@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.placements import count_joints
+from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.core.checks import check_at_least_one, check_between
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_CELLS, QUILT_SIZE

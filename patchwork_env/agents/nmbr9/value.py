@@ -25,7 +25,7 @@ import numpy.typing as npt
 from patchwork_env.agents import compiled
 from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.layers import product_adder, rows_adder
-from patchwork_env.agents.nmbr9 import features
+from patchwork_env.agents.nmbr9 import features, relief
 from patchwork_env.agents.nmbr9.features import Record, Tile
 from patchwork_env.agents.nmbr9.greedy import list_placements
 from patchwork_env.core.compile import kernel
@@ -43,7 +43,7 @@ RELIEF_WIDTH, HIDDEN, HIDDEN_2 = 32, 64, 32
 SCALE = 20.0  # the points per unit of the output
 
 SHAPES: dict[str, tuple[int, ...]] = {
-    "windows": (features.NUM_WINDOWS, RELIEF_WIDTH),
+    "windows": (relief.NUM_WINDOWS, RELIEF_WIDTH),
     "features": (features.NUM_FEATURES, HIDDEN),
     "relief_bias": (RELIEF_WIDTH,),
     "bias": (HIDDEN,),
@@ -56,7 +56,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }
 """The shapes of the weights by name."""
 TABLES = ("windows", "features")  # the names of the weights that are tables of rows
-MAX_WINDOWS = MAX_CARDS * features.AREA  # the most windows of a table that are not empty
+MAX_WINDOWS = MAX_CARDS * relief.AREA  # the most windows of a table that are not empty
 
 WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 Weights = npt.NDArray[np.void]
@@ -70,10 +70,10 @@ BUFFER = compiled.record_type(
     | {
         "levels": (np.uint64, (engine.MAX_LEVELS + 1, NUM_TABLE_ROWS)),
         "base_fits": features.FIELDS["fits"],
-        "grid": (np.int32, features.GRID_SHAPE),
+        "grid": (np.int32, relief.GRID_SHAPE),
         "rows": (np.int32, (4096,)),
-        "old": (np.int32, (features.AREA + 1,)),
-        "new": (np.int32, (features.AREA + 1,)),
+        "old": (np.int32, (relief.AREA + 1,)),
+        "new": (np.int32, (relief.AREA + 1,)),
         "base_relief": (np.float32, (RELIEF_WIDTH,)),
         "relief": (np.float32, (RELIEF_WIDTH,)),
         "hidden": (np.float32, (HIDDEN,)),
@@ -141,12 +141,12 @@ def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int
     for level in range(1, number + 1):
         fits = buffer["fits"][level]
         features.count_fits(buffer["levels"], level, placed, buffer, buffer["remaining"], fits)
-    buffer["grid"][:, :] = features.EMPTY
+    buffer["grid"][:, :] = relief.EMPTY
     if placed == 0:
         return 0, 0
     top, left, height, width = engine.bounds(states, i, player, placed)
     rows = buffer["rows"]
-    return number, features.list_windows(buffer["levels"], top, left, height, width, buffer["grid"], rows)
+    return number, relief.list_windows(buffer["levels"], top, left, height, width, buffer["grid"], rows)
 
 
 @kernel
@@ -324,7 +324,7 @@ def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
 def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record, buffer: Record) -> float:
     """The value of the table with one more tile; the buffer is left as it was."""
     new_number = put(tile, placed, number, buffer)
-    gone, come = features.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
+    gone, come = relief.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
     copy(buffer["relief"], buffer["base_relief"])
     subtract_windows(buffer["relief"], weights["windows"], buffer["old"], gone)
     add_windows(buffer["relief"], weights["windows"], buffer["new"], come)

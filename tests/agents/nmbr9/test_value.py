@@ -83,8 +83,8 @@ def painted(heights):
 
 
 def windows_of(heights):
-    grid, rows = np.zeros(value.features.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
-    count = value.features.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
+    grid, rows = np.zeros(value.relief.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
+    count = value.relief.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
     return grid, sorted(rows[:count])
 
 

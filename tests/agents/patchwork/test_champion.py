@@ -12,6 +12,7 @@ from patchwork_env import agents
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion.agent import LEVELS, ChampionAgent, ValueAgent, load
+from patchwork_env.agents.patchwork.champion.proofs import solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.search import (
     EMPTY,
     ENOUGH,
@@ -26,8 +27,6 @@ from patchwork_env.agents.patchwork.champion.search import (
     calibrated,
     grow,
     reset_search,
-    solve_root,
-    solved_action,
 )
 from patchwork_env.agents.patchwork.endings.solver import margin_of, new_solver, solve
 from patchwork_env.agents.patchwork.placements import NO_ACTION

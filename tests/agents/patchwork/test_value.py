@@ -10,14 +10,12 @@ from patchwork_env.agents.patchwork.champion.agent import ValueAgent
 from patchwork_env.agents.patchwork.value import features
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
-    MOST_CHOICES,
     Payoffs,
     best_action,
     draw_action,
     expand,
     expand_further,
     expand_likely,
-    forget,
     new_expansion,
 )
 from patchwork_env.agents.patchwork.value.network import (
@@ -31,6 +29,7 @@ from patchwork_env.agents.patchwork.value.network import (
     new_weights,
     quantized,
 )
+from patchwork_env.agents.patchwork.value.quilt_cache import MOST_CHOICES, forget
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.state import NOBODY

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from patchwork_env.agents.patchwork.champion.proofs import ensure_edge, solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.search import (
     ENOUGH,
     SCORE,
     SHOWN,
     WIN,
     calibrated,
-    ensure_edge,
     grow,
     rank_edges,
     reset_search,
-    solve_root,
-    solved_action,
 )
 from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
 from patchwork_env.agents.patchwork.value.expansion import expand

@@ -9,34 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, sleep
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.options import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
-from patchwork_env.agents.patchwork.champion.search import (
-    ENOUGH,
-    LEAST_EFFORT,
-    NO_LIMIT,
-    NODE_EFFORT,
-    SCORE,
-    SHOWN,
-    WIDTH,
-    WIN,
-    Evaluator,
-    Workspace,
-    calibrated,
+from patchwork_env.agents.patchwork.champion.lines import line_of, line_of_forced
+from patchwork_env.agents.patchwork.champion.proofs import (
     ensure_edge,
-    grow,
-    new_workspace,
-    rank_edges,
     solve_root,
     solved_action,
     solved_ending,
+)
+from patchwork_env.agents.patchwork.champion.search import (
+    LEAST_EFFORT,
+    NO_LIMIT,
+    NODE_EFFORT,
+    SHOWN,
+    WIDTH,
+    Evaluator,
+    Workspace,
+    grow,
+    new_workspace,
+    rank_edges,
 )
 from patchwork_env.agents.patchwork.endings.solver import new_solver
 from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
@@ -52,10 +50,10 @@ from patchwork_env.agents.patchwork.value.expansion import (
     best_action,
     expand,
     expand_likely,
-    forget,
     new_expansion,
 )
 from patchwork_env.agents.patchwork.value.network import Quantized, Weights, quantized, read_value
+from patchwork_env.agents.patchwork.value.quilt_cache import forget
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
@@ -63,13 +61,13 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 from patchwork_env.search.best_first import best_edge, is_solved, new_tree
-from patchwork_env.search.tree import NOTHING, ROOT, Tree, is_full
+from patchwork_env.search.tree import ROOT, is_full
 
 LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400_000, "analysis": 23_000_000}
 """Budgets with a name, in units of effort: about one evaluation each. A million take 0.2 to 0.4 seconds."""
 
 
-# --- searches, and what people see of them ------------------------------------------------------------------
+# --- searches -----------------------------------------------------------------------------------------------
 
 
 _BLOCK = 128
@@ -257,62 +255,12 @@ class Search:
         An action that the solver knows to win is shown to win, whatever the search has found below it.
         """
         if len(game.legal_actions()) == 1:
-            return [_line_of_forced(self.tree, game, self._calibrate)]
+            return [line_of_forced(self.tree, game, self._calibrate)]
         edges = self._ranked[: rank_edges(self.tree, self._solved, self._ranked)].tolist()
-        first, *others = [_line_of(self.tree, game, edge, self._calibrate) for edge in edges]
+        first, *others = [line_of(self.tree, game, edge, self._calibrate) for edge in edges]
         if self._is_won:
             first = first._replace(win=1.0, margin=max(first.margin, 0.0))
         return [first._replace(certain=True), *others]
-
-
-# --- lines of play ------------------------------------------------------------------------------------------
-
-
-def _line_of(tree: Tree, game: Game, edge: int, calibrate: bool) -> Line:
-    record = tree.edges[edge]
-    margin, win = _margin_and_win(tree, record["values"], calibrate)
-    action, after = int(record["action"]), game.clone()
-    after.play(action)
-    visits, is_exact = int(record["visits"]), bool(record["solved"])
-    variation = action, *_best_play(tree, after, int(record["child"]))
-    return Line(action, visits, margin, win, is_exact, variation, is_exact or visits >= ENOUGH)
-
-
-def _margin_and_win(
-    tree: Tree, values: npt.NDArray[np.floating[Any]], calibrate: bool
-) -> tuple[float, float]:
-    win = float(values[WIN])
-    return float(values[SCORE] - values[SCORE + 1]), calibrated(win, tree.states, ROOT) if calibrate else win
-
-
-def _line_of_forced(tree: Tree, game: Game, calibrate: bool) -> Line:
-    """The line of the only legal action; the root is the next position with a choice, or the end."""
-    root = tree.nodes[ROOT]
-    margin, win = _margin_and_win(tree, root["values"], calibrate)
-    if int(root["player"]) != game.current_player:
-        margin, win = -margin, 1 - win
-    variation = _best_play(tree, game.clone(), ROOT)
-    return Line(variation[0], int(root["visits"]), margin, win, bool(is_solved(tree, ROOT)), tuple(variation))
-
-
-def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
-    """Plays the forced moves before a node and the best line below it; returns what it played."""
-    actions = _play_forced(game)
-    while node != NOTHING and tree.nodes[node]["count"] > 0:
-        edge = tree.edges[best_edge(tree, node)]
-        actions.append(int(edge["action"]))
-        game.play(actions[-1])
-        actions += _play_forced(game)
-        node = int(edge["child"])
-    return actions
-
-
-def _play_forced(game: Game) -> list[int]:
-    actions: list[int] = []
-    while len(legal := game.legal_actions()) == 1:
-        actions.append(int(legal[0]))
-        game.play(actions[-1])
-    return actions
 
 
 # --- the agents ---------------------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""The champion's search: a best-first tree of positions, each with its best actions by a learned value.
-
-Endings are played exactly, or at least won, as soon as they can be solved within a part of the budget.
-"""
+"""The champion's search: a best-first tree of positions, each with its best actions by a learned value."""
 
 from __future__ import annotations
 
@@ -10,24 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.patchwork.endings.solver import Solver, is_ending, solve
-from patchwork_env.agents.patchwork.endings.solver import margin_of as margin_of_value
-from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, kind_of
 from patchwork_env.agents.patchwork.value.expansion import (
     LIKELY,
-    SEARCH_CACHE_SIZE,
     Expansion,
     Payoffs,
     action_utility,
-    expand,
     expand_further,
-    forget,
     margin_of,
     new_expansion,
     utility,
 )
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import Quantized
+from patchwork_env.agents.patchwork.value.quilt_cache import SEARCH_CACHE_SIZE, forget
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, copy_record, release_lock, take_lock
 from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
@@ -40,7 +33,6 @@ from patchwork_env.search.best_first import (
     add_node,
     back_up,
     best_edge,
-    count_visit,
     descend,
     is_decided,
     is_solved,
@@ -274,9 +266,9 @@ def _expand(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> tup
 
 @kernel
 def _complete(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, listed: int) -> None:
-    """Completes a new node whose successors are listed; there are none if its game is over."""
+    """Complete a new node whose successors are listed; there are none if its game is over."""
     if listed == 0:
-        _finish(tree, payoffs, node)
+        finish(tree, payoffs, node)
         return
     _add_edges(tree, work, payoffs, node, listed)
     start_node(tree, node, signed(tree.states[node]["current_player"]), RULE)
@@ -296,22 +288,23 @@ def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length:
         if number < most:
             work.numbers[kind] += 1
             edge = add_edge(tree, node, action, _WEIGHTS[number])
-            _write_expected(tree.edges[edge]["values"], work.expansion, index, payoffs)
+            write_expected(tree.edges[edge]["values"], work.expansion, index, payoffs)
 
 
 @kernel
-def _finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
-    """Completes a node whose game is over: its values are exact."""
+def finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
+    """Complete a node whose game is over: its values are exact."""
     values = tree.nodes[node]["values"]
     win = 1.0 if winner(tree.states, node) == 0 else 0.0
-    _write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
+    write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
     for player in range(NUM_PLAYERS):
         values[EMPTY + player] = empty_cells(tree.states, node, player)
     tree.nodes[node]["player"] = 0
 
 
 @kernel
-def _write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win: float) -> None:
+def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win: float) -> None:
+    """Write the values of a position from the scores of the player to move and of the other player."""
     values[UTILITY] = utility(payoffs, own, other, win)
     values[UTILITY + 1] = utility(payoffs, other, own, 1 - win)
     values[SCORE], values[SCORE + 1] = own, other
@@ -319,8 +312,9 @@ def _write_result(values: Floats, payoffs: Payoffs, own: float, other: float, wi
 
 
 @kernel
-def _write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
-    _write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
+def write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
+    """Write the values of the ``k``-th successor, for the player who acts."""
+    write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
     for role in range(NUM_PLAYERS):
         values[EMPTY + role] = expansion.empties[k, role]
 
@@ -397,110 +391,3 @@ def rank_edges(tree: Tree, solved: int, ranked: npt.NDArray[np.int64]) -> int:
         ranked[place] = edge
         length += 1
     return length
-
-
-# --- endings ------------------------------------------------------------------------------------------------
-
-_EDGE_BUDGETS = 3
-"""The budget of all edges of a root together, in units of the budget of one edge."""
-
-
-def solved_ending(
-    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
-) -> tuple[int, bool, int]:
-    """:func:`solved_action`, which is not compiled before the first ending."""
-    if payoffs.rival_weight != 1 or not is_ending(states, i):
-        return NO_ACTION, False, 0
-    return solved_action(states, i, payoffs, budget, solver)
-
-
-@kernel
-def solved_action(
-    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
-) -> tuple[int, bool, int]:
-    """The best action of an ending or else one that surely wins, if the solver finds one, or ``NO_ACTION``.
-
-    It tries if players are pure opponents. Who wins takes much less effort than by how much, so that is asked
-    first, each with ``budget`` quilts to look at. An ending that is lost by an unknown margin is left to the
-    search: the opponent may err. Also returns whether the action is the best, and how many quilts were looked
-    at.
-    """
-    if payoffs.rival_weight != 1 or not is_ending(states, i):
-        return NO_ACTION, False, 0
-    is_solved, value, winning = solve(states, i, budget, solver, True)
-    effort = solver.buffers.evaluations[0]
-    if not is_solved:
-        return NO_ACTION, False, effort
-    is_solved, _, best = solve(states, i, budget, solver, False)
-    effort += solver.buffers.evaluations[0]
-    if is_solved:
-        return best, True, effort
-    return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, effort
-
-
-@kernel
-def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) -> None:
-    """Gives the solver's action an edge of the complete root, the last one if it has none yet.
-
-    The search looks at it as often as at an action whose prior is 1, whatever the value thinks of it.
-    """
-    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
-    for edge in range(begin, end):
-        if tree.edges[edge]["action"] == action:
-            tree.edges[edge]["prior"] = 1.0
-            return
-    tree.edges[end - 1]["action"], tree.edges[end - 1]["prior"] = action, 1.0
-    for k in range(expand(tree.states, ROOT, evaluator.weights, work.expansion)):
-        if signed(work.expansion.actions[k]) == action:
-            _write_expected(tree.edges[end - 1]["values"], work.expansion, k, evaluator.payoffs)
-
-
-@kernel
-def solve_root(
-    tree: Tree, work: Workspace, evaluator: Evaluator, best: int, budget: int, solver: Solver
-) -> int:
-    """Solves the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
-
-    Each edge may take ``budget`` quilts to look at, all together ``_EDGE_BUDGETS`` times as many. Returns how
-    many were looked at.
-    """
-    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
-    left = _EDGE_BUDGETS * budget
-    for is_best in (True, False):
-        for edge in range(begin, end):
-            if (tree.edges[edge]["action"] == best) == is_best and left > 0 and not is_full(tree):
-                left -= _solve_edge(tree, work, evaluator, edge, min(budget, left), solver)
-    return _EDGE_BUDGETS * budget - left
-
-
-@kernel
-def _solve_edge(
-    tree: Tree, work: Workspace, evaluator: Evaluator, edge: int, budget: int, solver: Solver
-) -> int:
-    game = work.expansion.successor
-    copy_record(game, 0, tree.states, ROOT)
-    apply(game, 0, tree.edges[edge]["action"])
-    is_solved, value, effort = False, 0, 0
-    if not is_over(game, 0):
-        is_solved, value, _ = solve(game, 0, budget, solver, False)
-        effort = int(solver.buffers.evaluations[0])
-        if not is_solved:
-            return effort
-    child = add_node(tree)
-    tree.edges[edge]["child"] = child
-    copy_record(tree.states, child, game, 0)
-    if is_solved:
-        player = signed(game[0]["current_player"])
-        share, win = margin_of_value(value) / 2, 1.0 if value > 0 else 0.0
-        values = tree.nodes[child]["values"]
-        _write_result(values, evaluator.payoffs, share, -share, win)
-        swap = int(player != tree.nodes[ROOT]["player"])
-        for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
-            values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
-        tree.nodes[child]["player"] = player
-    else:
-        _finish(tree, evaluator.payoffs, child)
-    work.path.nodes[0], work.path.edges[0] = ROOT, edge
-    count_visit(tree, ROOT, edge, 1)
-    back_up(tree, work.path, 1, RULE)
-    return effort

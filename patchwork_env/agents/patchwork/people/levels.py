@@ -17,10 +17,10 @@ from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates,
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import search
 from patchwork_env.agents.patchwork.champion.agent import load
+from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.agents.patchwork.placements import (
     NO_ACTION,
     NUM_KINDS,
-    count_joints,
     kind_of,
     list_likely,
     only_action,

@@ -32,12 +32,10 @@ import torch
 from torch import Tensor
 
 from patchwork_env.agents.patchwork.greedy import patch_value
+from patchwork_env.agents.patchwork.joints import ROWS_0_TO_4, ROWS_5_TO_8, count_neighbors
 from patchwork_env.agents.patchwork.placements import (
     NUM_KINDS,
-    ROWS_0_TO_4,
-    ROWS_5_TO_8,
     cells_of,
-    count_neighbors,
     end_of_kind,
     kind_of,
 )

@@ -2,9 +2,7 @@
 
 Positions after one move differ little from each other: all purchases of one patch share everything but one
 quilt, and that quilt differs from the one before in the windows around the patch. Only those are summed anew.
-In a search most quilts come again, in positions that differ elsewhere, so a cache keeps what is known of
-them. A quilt has one place there, where it replaces whatever was there. All entries hold for one set of
-weights.
+In a search most quilts come again, in positions that differ elsewhere: see :mod:`.quilt_cache`.
 """
 
 from __future__ import annotations
@@ -15,17 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.compiled import aligned_records, draw_by_softmax, record_type
+from patchwork_env.agents.compiled import aligned_records, draw_by_softmax
 from patchwork_env.agents.patchwork import placements
 from patchwork_env.agents.patchwork.value import features
-from patchwork_env.agents.patchwork.value.features import missing_cells, signed
+from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import (
     HIDDEN,
     OTHER_EMPTY,
     OTHER_SCORE,
     OWN_EMPTY,
     OWN_SCORE,
-    QUILT_WIDTH,
     Buffer,
     Quantized,
     Record,
@@ -40,81 +37,22 @@ from patchwork_env.agents.patchwork.value.network import (
     write_left,
     write_product,
 )
+from patchwork_env.agents.patchwork.value.quilt_cache import (
+    KNOWN_QUILT,
+    MOST_CHOICES,
+    POSITION_CACHE_SIZE,
+    UNKNOWN,
+    QuiltCache,
+    forget,
+    knows,
+    place_of,
+)
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import CACHE_LINE, Floats, Shorts, copy, copy_record, prefetch
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
-from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
+from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
-
-# --- the cache of quilts ------------------------------------------------------------------------------------
-
-MOST_CHOICES = 4
-"""The most placements of a patch that an entry holds."""
-UNKNOWN = 255
-"""Stands for a number that has not been computed yet."""
-POSITION_CACHE_SIZE, SEARCH_CACHE_SIZE = 1 << 6, 1 << 13
-"""The number of quilts in the cache of one position, and of one search, which takes 16 megabytes."""
-_HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-_SHIFT = np.uint64(44)
-
-KNOWN_QUILT = record_type(
-    {
-        "key": (np.uint64, (3,)),  # the two words of the quilt, and the number of the search
-        "has_product": (np.uint8, (NUM_PLAYERS,)),
-        "missing": (np.uint8, (1,)),  # empty cells of the fullest 7x7 square
-        "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
-        # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
-        "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
-        "sum": (np.int16, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
-        "products": (np.int16, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
-        # The likely placements of each patch, as differences from the first action of their kind.
-        "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
-    }
-)
-
-
-class QuiltCache(NamedTuple):
-    """The cache of one search after the other."""
-
-    quilts: npt.NDArray[np.void]  # of KNOWN_QUILT
-    search: npt.NDArray[np.uint64]  # (1,), the number of the search; only quilts with this number are known
-    added: npt.NDArray[np.int64]  # (1,), the number of quilts that were added in this search
-
-
-@kernel
-def forget(cache: QuiltCache) -> None:
-    """Starts a new search, in which no quilt is known."""
-    cache.search[0] += np.uint64(1)
-    cache.added[0] = 0
-
-
-@kernel(inline=True)
-def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
-    """The place of a quilt, given by its two words."""
-    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(cache.quilts) - 1)
-
-
-@kernel(inline=True)
-def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
-    """Whether an entry is that of a quilt; if not, it becomes a new one, with all that takes long unknown."""
-    quilt = cache.quilts[place]
-    key = quilt["key"]
-    if key[0] == word_0 and key[1] == word_1 and key[2] == cache.search[0]:
-        return True
-    key[0], key[1], key[2] = word_0, word_1, cache.search[0]
-    cache.added[0] += 1
-    for player in range(NUM_PLAYERS):
-        quilt["has_product"][player] = 0
-    quilt["missing"][0] = missing_cells(word_0, word_1)
-    for patch in range(NUM_PATCHES):
-        quilt["fits"][patch] = quilt["num_choices"][patch] = UNKNOWN
-    quilt["num_choices"][NUM_PATCHES] = UNKNOWN
-    return False
-
-
-# --- successors ---------------------------------------------------------------------------------------------
-
 
 LIKELY = 16
 """The number of placements of a patch that are likely enough. Values are learned from play among that many;

@@ -1,0 +1,128 @@
+"""Endings in the champion's search: played exactly, or at least won, if a part of the budget solves them."""
+
+from __future__ import annotations
+
+from patchwork_env.agents.patchwork.champion.search import (
+    EMPTY,
+    RULE,
+    Evaluator,
+    Workspace,
+    finish,
+    write_expected,
+    write_result,
+)
+from patchwork_env.agents.patchwork.endings.solver import Solver, is_ending, margin_of, solve
+from patchwork_env.agents.patchwork.placements import NO_ACTION
+from patchwork_env.agents.patchwork.value.expansion import Payoffs, expand
+from patchwork_env.agents.patchwork.value.features import signed
+from patchwork_env.core.compile import kernel
+from patchwork_env.core.intrinsics import copy_record
+from patchwork_env.patchwork.components import NUM_PLAYERS
+from patchwork_env.patchwork.engine import apply, is_over
+from patchwork_env.patchwork.state import States
+from patchwork_env.search.best_first import add_node, back_up, count_visit
+from patchwork_env.search.tree import ROOT, Tree, is_full
+
+_EDGE_BUDGETS = 3
+"""The budget of all edges of a root together, in units of the budget of one edge."""
+
+
+def solved_ending(
+    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, bool, int]:
+    """:func:`solved_action`, which is not compiled before the first ending."""
+    if payoffs.rival_weight != 1 or not is_ending(states, i):
+        return NO_ACTION, False, 0
+    return solved_action(states, i, payoffs, budget, solver)
+
+
+@kernel
+def solved_action(
+    states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
+) -> tuple[int, bool, int]:
+    """The best action of an ending or else one that surely wins, if the solver finds one, or ``NO_ACTION``.
+
+    It tries if players are pure opponents. Who wins takes much less effort than by how much, so that is asked
+    first, each with ``budget`` quilts to look at. An ending that is lost by an unknown margin is left to the
+    search: the opponent may err. Also returns whether the action is the best, and how many quilts were looked
+    at.
+    """
+    if payoffs.rival_weight != 1 or not is_ending(states, i):
+        return NO_ACTION, False, 0
+    is_solved, value, winning = solve(states, i, budget, solver, True)
+    effort = solver.buffers.evaluations[0]
+    if not is_solved:
+        return NO_ACTION, False, effort
+    is_solved, _, best = solve(states, i, budget, solver, False)
+    effort += solver.buffers.evaluations[0]
+    if is_solved:
+        return best, True, effort
+    return (winning if value > 0 and payoffs.outcome > 0 else NO_ACTION), False, effort
+
+
+@kernel
+def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) -> None:
+    """Gives the solver's action an edge of the complete root, the last one if it has none yet.
+
+    The search looks at it as often as at an action whose prior is 1, whatever the value thinks of it.
+    """
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    for edge in range(begin, end):
+        if tree.edges[edge]["action"] == action:
+            tree.edges[edge]["prior"] = 1.0
+            return
+    tree.edges[end - 1]["action"], tree.edges[end - 1]["prior"] = action, 1.0
+    for k in range(expand(tree.states, ROOT, evaluator.weights, work.expansion)):
+        if signed(work.expansion.actions[k]) == action:
+            write_expected(tree.edges[end - 1]["values"], work.expansion, k, evaluator.payoffs)
+
+
+@kernel
+def solve_root(
+    tree: Tree, work: Workspace, evaluator: Evaluator, best: int, budget: int, solver: Solver
+) -> int:
+    """Solves the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
+
+    Each edge may take ``budget`` quilts to look at, all together ``_EDGE_BUDGETS`` times as many. Returns how
+    many were looked at.
+    """
+    begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
+    left = _EDGE_BUDGETS * budget
+    for is_best in (True, False):
+        for edge in range(begin, end):
+            if (tree.edges[edge]["action"] == best) == is_best and left > 0 and not is_full(tree):
+                left -= _solve_edge(tree, work, evaluator, edge, min(budget, left), solver)
+    return _EDGE_BUDGETS * budget - left
+
+
+@kernel
+def _solve_edge(
+    tree: Tree, work: Workspace, evaluator: Evaluator, edge: int, budget: int, solver: Solver
+) -> int:
+    game = work.expansion.successor
+    copy_record(game, 0, tree.states, ROOT)
+    apply(game, 0, tree.edges[edge]["action"])
+    is_solved, value, effort = False, 0, 0
+    if not is_over(game, 0):
+        is_solved, value, _ = solve(game, 0, budget, solver, False)
+        effort = int(solver.buffers.evaluations[0])
+        if not is_solved:
+            return effort
+    child = add_node(tree)
+    tree.edges[edge]["child"] = child
+    copy_record(tree.states, child, game, 0)
+    if is_solved:
+        player = signed(game[0]["current_player"])
+        share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
+        values = tree.nodes[child]["values"]
+        write_result(values, evaluator.payoffs, share, -share, win)
+        swap = int(player != tree.nodes[ROOT]["player"])
+        for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
+            values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
+        tree.nodes[child]["player"] = player
+    else:
+        finish(tree, evaluator.payoffs, child)
+    work.path.nodes[0], work.path.edges[0] = ROOT, edge
+    count_visit(tree, ROOT, edge, 1)
+    back_up(tree, work.path, 1, RULE)
+    return effort

@@ -1,0 +1,80 @@
+"""A cache of quilts, which most positions of a search share with others.
+
+A quilt has one place in the cache, where it replaces another quilt. All entries hold for one set of weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from patchwork_env.agents.compiled import record_type
+from patchwork_env.agents.patchwork.value.features import missing_cells
+from patchwork_env.agents.patchwork.value.network import HIDDEN, QUILT_WIDTH
+from patchwork_env.core.compile import kernel
+from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
+
+MOST_CHOICES = 4
+"""The most placements of a patch that an entry holds."""
+UNKNOWN = 255
+"""Stands for a number that has not been computed yet."""
+POSITION_CACHE_SIZE, SEARCH_CACHE_SIZE = 1 << 6, 1 << 13
+"""The number of quilts in the cache of one position, and of one search, which takes 16 megabytes."""
+_HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SHIFT = np.uint64(44)
+
+KNOWN_QUILT = record_type(
+    {
+        "key": (np.uint64, (3,)),  # the two words of the quilt, and the number of the search
+        "has_product": (np.uint8, (NUM_PLAYERS,)),
+        "missing": (np.uint8, (1,)),  # empty cells of the fullest 7x7 square
+        "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
+        # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
+        "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
+        "sum": (np.int16, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
+        "products": (np.int16, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
+        # The likely placements of each patch, as differences from the first action of their kind.
+        "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
+    }
+)
+
+
+class QuiltCache(NamedTuple):
+    """The cache of one search after the other."""
+
+    quilts: npt.NDArray[np.void]  # of KNOWN_QUILT
+    search: npt.NDArray[np.uint64]  # (1,), the number of the search; only quilts with this number are known
+    added: npt.NDArray[np.int64]  # (1,), the number of quilts that were added in this search
+
+
+@kernel
+def forget(cache: QuiltCache) -> None:
+    """Starts a new search, in which no quilt is known."""
+    cache.search[0] += np.uint64(1)
+    cache.added[0] = 0
+
+
+@kernel(inline=True)
+def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
+    """The place of a quilt, given by its two words."""
+    return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(cache.quilts) - 1)
+
+
+@kernel(inline=True)
+def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
+    """Whether an entry is that of a quilt; if not, it becomes a new one, with all that takes long unknown."""
+    quilt = cache.quilts[place]
+    key = quilt["key"]
+    if key[0] == word_0 and key[1] == word_1 and key[2] == cache.search[0]:
+        return True
+    key[0], key[1], key[2] = word_0, word_1, cache.search[0]
+    cache.added[0] += 1
+    for player in range(NUM_PLAYERS):
+        quilt["has_product"][player] = 0
+    quilt["missing"][0] = missing_cells(word_0, word_1)
+    for patch in range(NUM_PATCHES):
+        quilt["fits"][patch] = quilt["num_choices"][patch] = UNKNOWN
+    quilt["num_choices"][NUM_PATCHES] = UNKNOWN
+    return False
