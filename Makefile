@@ -131,9 +131,10 @@ test-resolution: $(ready)  ## run all tests with the oldest (or RESOLUTION=highe
 		--editable ".[play,train,onnx,export,render,dev]"
 	$(VENV)-$(RESOLUTION)/bin/python $(pytest) --override-ini filterwarnings=
 
-lint: $(ready)  ## check style and types
+lint: $(ready)  ## check style, words and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
+	$(python) -m codespell_lib
 	$(python) -m mypy
 
 format: $(ready)  ## repair what the style check can repair

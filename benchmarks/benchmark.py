@@ -68,7 +68,7 @@ def read_results(folder: Path) -> list[RunResult]:
     """The results of a folder, each of which keeps the protocol.
 
     Raises:
-        ValueError: There are none, or one breaks the protocol; the message names the folder or the file.
+        ValueError: The folder has none, or one breaks the protocol; the message names the folder or the file.
     """
     results = [read_result(path) for path in sorted(folder.glob("*.json"))]
     if not results:
@@ -122,7 +122,7 @@ def strongest_first(comparison: Comparison) -> Comparison:
 
 
 def figures_of(task: Task, comparison: Comparison) -> Figures:
-    """What the configurations reached, by task and configuration, for the tables of other pages."""
+    """The results of the configurations, by task and configuration, for the tables of other pages."""
     found = Figures()
     for group in comparison.groups:
         (mean, interval), own = comparison.mean(group, [0]), comparison.scores(group)

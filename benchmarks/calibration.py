@@ -28,7 +28,7 @@ Table = npt.NDArray[np.float64]
 
 
 class Statement(NamedTuple):
-    """What an agent said of a position, and what came of it for the player to move."""
+    """An agent's statement on a position, and the result for the player to move."""
 
     game: int
     spaces_left: int
@@ -47,7 +47,7 @@ def load(spec: str) -> ChampionAgent:
 
 
 def statements(spec: str, every: int, seed: int) -> list[Statement]:
-    """What an agent says of positions of a game with itself."""
+    """Return an agent's statements on the positions of a game against itself."""
     agent, game = load(spec), Game(seed=seed)
     said: list[tuple[int, float, float, int]] = []
     random = np.random.default_rng(seed)

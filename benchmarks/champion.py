@@ -77,7 +77,7 @@ def microseconds_per_position(spec: str, games: list[Game]) -> float:
 
 
 def speedup(spec: str, games: list[Game]) -> float:
-    """How many times the positions per second two threads search, in the first halves of games."""
+    """Return the positions per second of two threads, relative to one, in the first halves of games."""
     searchers = [agents.load(f"{spec}:nodes={_NODES_OF_THREADS},threads={threads}") for threads in (1, 2)]
     ratios = []
     for game in (game for game in games if sum(game.positions) < LAST_SPACE):
@@ -104,7 +104,7 @@ def self_play(spec: str, games: int, seed: int) -> dict[str, float]:
 
 
 def kept(figures: dict[str, Any]) -> Figures:
-    """What is kept of all that was measured."""
+    """Return the figures to keep."""
     found = {"position": figure(figures["microseconds_per_position"], "µs")}
     found["threads=2"] = figure(figures["speedup"], "times")
     for level, times in figures["times"].items():

@@ -50,7 +50,7 @@ def play(env: SelfPlayBatch) -> None:
 
 
 def calls_per_second(function: Callable[[], object], seconds: float) -> float:
-    """How often the function can be called, measured over at least ``seconds``."""
+    """Return the calls per second of a function, measured over at least ``seconds``."""
     calls, began = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - began) < seconds:
         function()

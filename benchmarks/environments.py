@@ -101,7 +101,7 @@ def vector_env(opponent: str, num_games: int = NUM_GAMES) -> Any:
 
 
 def loops() -> dict[str, Counts]:
-    """What is measured."""
+    """Return the loops to measure."""
     games = f"{NUM_GAMES} games"
     theirs: Any = connect_four
     return {

@@ -44,7 +44,7 @@ from patchwork_env.learning.reports.tournament_plots import write_results
 from patchwork_env.learning.system import describe_setup, made_with
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
-"""What fixes the scale in version 1; version 2 takes the scale of version 1."""
+"""The ratings that fix the scale in version 1; version 2 takes the scale of version 1."""
 ROUND_ROBIN_GAMES = 4000
 SEED = 1
 LADDER = {

@@ -45,7 +45,7 @@ def positions(number: int) -> States:
 
 
 def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dict[str, Call]:
-    """What is measured: each evaluates all states once."""
+    """Return the functions to measure; each evaluates all states once."""
     learned = PolicyAgent(network)
     inputs, feed = PatchworkNetwork.encode(states)[0], dict(zip(INPUTS, views_of(states), strict=True))
 
@@ -62,7 +62,7 @@ def calls(network: PatchworkNetwork, exported: OnnxAgent, states: States) -> dic
 
 
 def calls_per_second(call: Call, seconds: float) -> float:
-    """How often it is called per second of the processor, measured for at least ``seconds``."""
+    """Return the calls per second of processor time, measured for at least ``seconds``."""
     count, start = 0, time.process_time()
     while (elapsed := time.process_time() - start) < seconds:
         call()

@@ -242,7 +242,7 @@ INTERFACES = {
     "openenv": Interface(openenv, "openenv"),
     "mcp": Interface(mcp, "mcp_types", clock=time.perf_counter),
 }
-"""What is measured, by name."""
+"""The interfaces to measure, by name."""
 
 
 def measure(interface: Interface, rounds: int, seconds: float) -> float:

@@ -19,7 +19,7 @@ from patchwork_env.learning.system import describe_machine
 
 FOLDER = Path(__file__).with_name("figures")
 MEASURED = ("machine", "date", "command")
-"""What is said of a file, and of a figure where it differs."""
+"""The facts about the measurement of a file, and of a figure where they differ."""
 _DIGITS = 6
 
 Figures = dict[str, dict[str, Any]]

@@ -45,7 +45,7 @@ assert cli.main(["train", "ppo", "--run-dir", tempfile.mkdtemp() + "/run", "--se
 
 
 class Row(NamedTuple):
-    """What is measured: the code of a process, the unit of its size, and two sizes."""
+    """A process to measure: its code, the unit of its size, and two sizes."""
 
     code: str
     unit: str

@@ -141,7 +141,7 @@ class DeckGame(NamedTuple):
 
 
 def reporter(number: int) -> Callable[[DeckGame], None]:
-    """What says now and then how many of a number of decks have been played."""
+    """Return a function that reports now and then how many decks have been played."""
     said, scores = monotonic(), []
 
     def report(game: DeckGame) -> None:
@@ -274,7 +274,7 @@ def play_decks(
     """Has an agent play decks of NMBR 9 alone.
 
     If the order is unknown, the agent is shown games in which the cards to come lie in another, random order:
-    nothing that it could look at betrays the real one. The agent is reseeded for each deck, from ``seed`` and
+    it can read the real one nowhere. The agent is reseeded for each deck, from ``seed`` and
     the number of the deck. So equal seeds give equal results whatever the number of processes, unless the
     agent looks at the clock.
 

@@ -54,7 +54,7 @@ def decision(game: Any, rng: np.random.Generator) -> Any:
 
 
 def seconds_of(call: Callable[[], int], rounds: int, seconds: float) -> float:
-    """What one of the units costs that ``call`` returns the number of: the best round of at least so long."""
+    """Return the cost of one of the units that ``call`` counts, in the best round of at least so long."""
     best = float("inf")
     for _ in range(rounds):
         units, start = 0, time.process_time()
@@ -113,11 +113,11 @@ UNITS = {
     "steps_per_second": ("steps", "steps/s"),
     "simulations_per_second": ("simulations", "/s"),
 }
-"""What the figures are called in the file of figures, and their units."""
+"""The names of the figures in their file, and their units."""
 
 
 def kept(figures: dict[str, dict[str, float]]) -> Figures:
-    """What is kept of all that was measured."""
+    """Return the figures to keep."""
     return {
         f"{game}, {UNITS[key][0]}": figure(value, UNITS[key][1])
         for game, measured in figures.items()

@@ -20,11 +20,11 @@ from patchwork_env.learning.system import describe_setup
 ANCHORS = {PATCHWORK: ("random", "greedy", "champion:instant"), NMBR9: ("random", "greedy")}
 """The agents that every level meets."""
 FIGURES = {PATCHWORK: ("score", "empty_cells"), NMBR9: ("score",)}
-"""What is shown of the level's own games."""
+"""The figures of the level's own games."""
 
 
 def pairings(game: str, anchors: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Who meets whom, and whether these are two levels in a row."""
+    """Return the pairs of players, each with whether they are two levels in a row."""
     levels = [f"partner:level={level}" for level in range(BEGINNER, CHAMPION + 1)]
     for lower, higher in itertools.pairwise(levels):
         yield higher, lower, True

@@ -1,4 +1,4 @@
-"""What MaskablePPO of sb3-contrib reaches with small budgets, over seeds.
+"""Measures what MaskablePPO of sb3-contrib reaches with small budgets, over seeds.
 
 python benchmarks/sb3_budgets.py [--steps N ...] [--seeds N ...] [--games N] [--write]
 
@@ -88,7 +88,7 @@ def train(page: Path, policy: str, steps: int, seed: int, games: int) -> dict[st
 
 
 def over_seeds(runs: list[dict[str, Any]]) -> Figures:
-    """What the runs of one policy and budget came to, by both."""
+    """Return the results of all runs, by policy and budget."""
     wins = [run["win_rate"] for run in runs]
     more = {"lowest": min(wins), "highest": max(wins), "wins": wins, "runs": len(runs)}
     more |= {"minutes": round(mean(run["minutes"] for run in runs), 1), "games": runs[0]["games"]}

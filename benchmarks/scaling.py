@@ -133,7 +133,7 @@ def medians(turns: Sequence[Figures]) -> Figures:
 
 
 def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
-    """What it takes to play, and what the learner's process has to do for jobs, weights and results."""
+    """Measure the time to play, and the learner's time for jobs, weights and results."""
     trainer = shared_trainer(path, [*settings, *Way(0, 1).settings()])
     config = trainer.config
     seed = np.uint64(1)

@@ -82,7 +82,7 @@ NMBR9_AGENTS = (
 
 
 class Seconds(NamedTuple):
-    """What a process took."""
+    """The time and memory of a process."""
 
     cpu: float
     wall: float
@@ -99,7 +99,7 @@ Timings = dict[str, list[Start]]
 
 
 def codes() -> dict[str, str]:
-    """What is measured: a title, and the code of a process."""
+    """A start to measure: a title, and the code of a process."""
     rows = {
         "import": IMPORT,
         "first move of a game": GAME.format(game="patchwork"),
@@ -128,7 +128,7 @@ def known(spec: str) -> bool:
 
 
 def seconds(code: str, cache: str) -> Seconds:
-    """What a new process takes for code, which ends with it."""
+    """Return the cost of a new process that runs the code and ends."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": ""}
     before, began = os.times(), time.perf_counter()
     subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)

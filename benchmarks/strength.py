@@ -19,7 +19,7 @@ from patchwork_env.learning.evaluation import Tournament
 from patchwork_env.learning.system import describe_setup
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
-"""What fixes the scale, if greedy takes part: the same as in the gauntlet."""
+"""The rating that fixes the scale if greedy takes part: that of the gauntlet."""
 
 
 def main() -> None:

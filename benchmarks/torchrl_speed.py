@@ -40,7 +40,7 @@ def stepping(env: GamesEnv) -> Play:
 
 
 def loops(game: str, num_envs: int) -> dict[str, Play]:
-    """What is measured: functions that play ``TURNS`` steps of all games."""
+    """Return the functions to measure, which play ``TURNS`` steps of all games."""
     env, batch = make_env(game, num_envs, seed=1), SelfPlayBatch(rules_of(game), num_envs, seed=1)
 
     def play_batch() -> None:

@@ -99,7 +99,7 @@ search_words = {
     "use/pettingzoo": ["multi-agent", "AEC"],
     "use/libraries": ["CleanRL", "Tianshou", "AgileRL"],
 }
-"""What people search for, and the pages that it must lead to first, by whatever words these say it."""
+"""Words that people search for, by the page that must be found first for them."""
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 html_show_sourcelink = False

@@ -1,4 +1,4 @@
-"""What pages get beside their text: descriptions, words to search for, code to read, notebooks to keep."""
+"""Adds to pages: descriptions, words to search for, pages of code, notebooks to download."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODE = re.compile(r"\]\((?:\.\./)*((?!docs/)[\w./-]+\.(?:py|js|cff))\)")
 LINK = re.compile(r"\[([^]]*)\]\(((?![a-z]+:)[^()\s]+)\)")
 """A link of a tutorial to another page."""
 DOWNLOAD = re.compile(r" *\*\*To run it yourself:\*\* {nb-download}`[^`]*`\.")
-"""What a notebook does not say of itself."""
+"""The line of a tutorial that its notebook leaves out."""
 NOT_LISTED = re.compile(r"404|reference/source/")
 INSTALL = """\
 # Once, if the package is not installed, with the path of a clone:

@@ -106,7 +106,7 @@ def places(name: str) -> dict[str, str]:
 
 
 def command_page(name: str) -> str:
-    """What a command prints about itself."""
+    """Return the help text of a command."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
         os.environ["COLUMNS"] = "100"
         cli.main([name, "--help"])

@@ -20,7 +20,7 @@ from patchwork_env.patchwork.render import MissingExtraError, save_gif, save_png
 Game = patchwork.Game | nmbr9.Game
 
 NUM_PLAYERS = {"patchwork": (2,), "nmbr9": (1, 2, 3, 4)}
-"""How many players each game may have; the first is the usual number."""
+"""The possible numbers of players of each game; the first is the usual one."""
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def analyse(engine: Client, notation: str, nodes: int) -> list[dict[str, Any]]:
 
 
 def costs(found: list[dict[str, Any]]) -> list[tuple[float, int, int, str, str]]:
-    """What every move cost its player in probability to win, the most costly first, with what was better."""
+    """Return the cost of every move in probability to win, the most costly first, with the better move."""
     listed = []
     for number, (before, after) in enumerate(pairwise(found), 1):
         player, better = before["player"], before["lines"][0]["word"]

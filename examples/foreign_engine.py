@@ -34,7 +34,7 @@ def answer(query: dict[str, Any]) -> dict[str, Any]:
 
 
 def cost(move: str) -> float:
-    """How far a move lies from the corner, or from the first tile; waiting is the last resort."""
+    """Return the distance of a move from the corner, or from the first tile; waiting is the last resort."""
     if match := BUY.fullmatch(move) or SPECIAL.fullmatch(move):
         column, row = match.groups()
         return max(ord(column) - ord("a"), int(row) - 1)

@@ -86,7 +86,7 @@ class Decisions(NamedTuple):
             yield Decisions(self.observations[rows], counts, legal, self.actions[rows], self.returns[rows])
 
     def encoded(self) -> tuple[Inputs, toolbox.LegalLists]:
-        """What a network reads, and the lists of legal actions that it scores."""
+        """Return the inputs of a network, and the lists of legal actions that it scores."""
         lists = toolbox.LegalLists(
             self.counts, self.legal.astype(np.int64), np.repeat(np.arange(len(self.counts)), self.counts)
         )
@@ -148,7 +148,7 @@ def measure(clone: Path, original: str, games: int, seed: int) -> None:
 
 
 def dataset_of(options: argparse.Namespace) -> minari.MinariDataset:
-    """The dataset of the id, which is recorded if there is none."""
+    """Return the dataset of the id; record it first if it does not exist."""
     if options.id in minari.list_local_datasets():
         return minari.load_dataset(options.id)
     print(f"recording {options.games} games of {options.agent} as {options.id}", flush=True)

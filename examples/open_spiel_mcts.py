@@ -6,9 +6,9 @@
     python examples/open_spiel_mcts.py --game nmbr9
 
 Both games are games of OpenSpiel as soon as ``patchwork_env.integrations.open_spiel`` is imported. The search
-is OpenSpiel's own, compiled, with random playouts to the end of the game; it has nothing to go by but the
-rules. Chance is sampled as it comes: the circle of Patchwork is that of the seed, and in NMBR 9 nobody knows
-the next card.
+is OpenSpiel's own, compiled, with random playouts to the end of the game; it knows nothing but the rules.
+Chance is sampled as it comes: the circle of Patchwork is that of the seed, and in NMBR 9 no player knows the
+next card.
 
 What to expect: a search that judges by random playouts sees little of what a placement is worth. With 200
 simulations per move, about a second of one core for the whole game, it beats random play and loses against

@@ -39,7 +39,7 @@ REWARD = toolbox.Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1
 LEAGUE = toolbox.League(fraction=0.25, snapshot_every=20, size=40)
 EVALUATE_EVERY = 100
 SELF, NEW_GAME = -1, -2
-"""What stands in place of a past self's number: the learner itself, or nobody yet."""
+"""Values in place of a past self's number: the learner itself, and no player yet."""
 Array = np.ndarray
 Batch = dict[str, Any]
 """The learner's decisions, one after the other: arrays ``(n,)`` by name."""
@@ -81,8 +81,8 @@ class SelfPlay:
             self.opponents = np.where(self.opponents == NEW_GAME, dealt, self.opponents)
             states[t], players[t], opponents[t] = env.states, env.current_players, self.opponents
             is_learners = (self.opponents == SELF) | (env.current_players == self.learner_seats)
-            # A turn with one legal action is no decision: nobody is asked, and there is nothing to learn from
-            # it. Three in ten turns of random games are of this kind; they would only dilute the batches.
+            # A turn with one legal action is no decision: no network is asked, and nothing is learned. Three
+            # in ten turns of random games are of this kind; they would only dilute the batches.
             has_choice = env.counts > 1
             learning[t] = has_choice & is_learners
             actions[t] = env.random_actions  # the only one where there is no choice
@@ -104,7 +104,7 @@ class SelfPlay:
         return batch_of(decisions, successor_values=successor_values, **of_turns)
 
     def look_ahead(self, network: PolicyNetwork) -> tuple[Array, Array, Array]:
-        """What follows the rollout: both players' rewards, who has the next choice, and its value."""
+        """Return what follows the rollout: rewards of both, the player of the next choice, and its value."""
         # Values are learned at choices alone, so they are read there alone: turns without a choice are played
         # in a copy of the games. Those that end on the way have rewards instead.
         ahead = toolbox.next_choices(self.env.states)
@@ -115,7 +115,7 @@ class SelfPlay:
         return rewards, ahead.states["current_player"].copy(), values
 
     def choose(self, network: PolicyNetwork, states: Any, asked: Array, uniforms: Array) -> list[Array]:
-        """What the policies that are ``asked`` answer; see :func:`ask`."""
+        """Return the answers of the policies that are ``asked``; see :func:`ask`."""
         # Threads share games, not operations: they wait for each other once a turn. The learner's games are
         # divided; those of a past self are few and stay together.
         mine, past = np.flatnonzero(asked == SELF), np.unique(asked[asked != SELF]).tolist()
@@ -160,7 +160,7 @@ def ask(network: PolicyNetwork, states: Any, uniforms: Array, shape: tuple[int, 
 
 def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
     """The learner's decisions among all turns, with advantages and returns."""
-    # Turns do not alternate: whoever is behind on the time track moves. Advantages run along each player's
+    # Turns do not alternate: the player behind on the time track moves. Advantages run along each player's
     # own decisions, so that no sign ever changes and the loser's last decision meets its defeat. The moves of
     # past selves are part of what the learner's decisions led to: nothing is learned from them.
     learning = decisions.learner_mask
@@ -198,7 +198,7 @@ def learn(
     network: PolicyNetwork, optimizer: torch.optim.Optimizer, games: SelfPlay, progress: float
 ) -> dict[str, float]:
     """One rollout, and some epochs of minibatches from it; returns the last losses."""
-    # A network may judge kinds of move by its values of the positions behind them. That takes as long as all
+    # A network may judge kinds of move by its values of the positions they lead to. That takes as long as all
     # else, and pays when values are good: it begins late. Until then the factor is 0, and nothing is judged.
     if progress < LOOKAHEAD_FROM:
         network.look_ahead(0)

@@ -8,7 +8,7 @@ those of the player to move, also when one player moves several times in a row, 
 with an entry for each player. Its ``MultiAgentOnPolicyAlgorithm`` does not fit on top of it. It hands each
 player the steps in which they moved, as if nothing happened in between, and so:
 
-* The final reward lies on the last step of the game, which belongs to whoever moved last. The other player,
+* The final reward lies on the last step of the game, which belongs to the last mover. The other player,
   who has lost or won just as well, never gets theirs.
 * The steps of that player do not hold the end of the game: advantages leak from one game into the one before.
 * The observation after a step is the opponent's where the opponent moves next: its value has the wrong sign.
@@ -63,7 +63,7 @@ class Actor(nn.Module):
         self.network = network
 
     def forward(self, obs: Any, state: Any = None, info: Any = None) -> tuple[Tensor, Any]:
-        """Log-probabilities ``(n, 2026)``, and the state, of which there is none."""
+        """Return log-probabilities ``(n, 2026)``, and the state, which is always None."""
         observations, masks = torch.as_tensor(obs.obs), torch.as_tensor(obs.mask)
         rows, actions = masks.nonzero(as_tuple=True)
         output = self.network(Inputs(observations, rows, actions))
@@ -79,7 +79,7 @@ class Critic(nn.Module):
         self.network = network
 
     def forward(self, obs: Any) -> Tensor:
-        """What the players to move expect, ``(n,)``."""
+        """Return the values that the players to move expect, ``(n,)``."""
         return self.network.values(torch.as_tensor(obs.obs))
 
 

@@ -5,9 +5,9 @@
     patchwork-env evaluate mine --against greedy
 
 What is special about Patchwork is three lines: ``make_env`` plays all games in compiled calls, in which
-whoever is to move acts; ``MaskedCategorical`` draws legal actions alone; and ``TurnGAE`` takes the place of
+the player to move acts; ``MaskedCategorical`` draws legal actions alone; and ``TurnGAE`` takes the place of
 ``GAE``. In this game one player may move several times in a row: ``GAE`` would take the value of a state of
-the opponent for the player's own, and the loser would never hear of the defeat.
+the opponent for the player's own, and the loser would never get the defeat's reward.
 
 The network is the project's own. It reads lists of legal actions, some 80 of 2026. What it has learned is
 saved as a checkpoint, which is an agent wherever an agent can stand.

@@ -28,7 +28,7 @@ FOLDER = PROJECT / "benchmarks" / "figures"
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 PLACE = re.compile(r"\{([\w-]+)/([^{}@]+)(?:@(\w+))?\}")
 MARKS = ("", " *", " †", " ‡")
-"""What stands behind figures of the machine most were measured on, and of others."""
+"""Marks after figures: of the machine that most were measured on, and of others."""
 
 NOT_MEASURED = {"patchwork_env.learning.system", "patchwork_env.core.files"}
 """Modules that benchmarks import to describe the machine and to write files."""
@@ -53,7 +53,7 @@ UNITS: dict[str, Callable[[float], str]] = {
     "times": lambda value: f"{two_digits(value)} times",
     "s": lambda value: f"{two_digits(value)} s" if value >= 0.1 else f"{two_digits(1e3 * value)} ms",
 }
-"""How figures of a unit are written, if not with two digits and the unit."""
+"""The formats of units that are not written with two digits and the unit."""
 
 
 def shown(figure: Figure, part: str) -> str:

@@ -45,7 +45,7 @@ FOLDERS = (
     "patchwork_env/protocol",
     "patchwork_env/service",
 )
-"""What is mutated; each folder has an even share. Pictures are left out: people look at them."""
+"""The folders to mutate, each with an even share. Pictures are left out: people look at them."""
 _ALWAYS = ("tests/test_same_seeds.py", "tests/test_hidden_information.py")
 """Tests that all modules have, last of all."""
 _COPIED = (
@@ -59,7 +59,7 @@ _COPIED = (
     "README.md",
 )
 _SECONDS = 300
-"""How long the tests of a mutant may take."""
+"""The time limit of the tests of a mutant, in seconds."""
 
 _PAIRS = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)),

@@ -1,1 +1,1 @@
-"""What the champion's search misses among the placements that it does not evaluate."""
+"""A study of what the champion's search misses among the placements that it does not evaluate."""

@@ -4,7 +4,7 @@
 
 Search number 0 has the default rating of towers.py and levels of 1, 2, 2, 3, 3 and 4 tiles. Those
 that follow have numbers of tiles, ratings and widths drawn at random. All look for more points than the best
-stack has, whoever found it. It is in FILE (default: best.json) at any time; another seed goes on from there
+stack of all processes has. It is in FILE (default: best.json) at any time; another seed goes on from there
 with other searches. What is written there replays by verify.py.
 """
 
@@ -68,7 +68,7 @@ def random_rating(rng: np.random.Generator) -> Rating:
 
 
 def search(work: Work, number: int) -> Plan | None:
-    """The best stack of one search that is better than all before; None if there is none."""
+    """The best stack of one search that is better than all before, or None."""
     end = time.perf_counter() + work.end - time.time()
     rng = np.random.default_rng([work.seed, number])
     width, rating = int(NARROWEST * (WIDEST / NARROWEST) ** rng.random()), random_rating(rng)

@@ -234,7 +234,7 @@ class Model:
 
 @functools.cache
 def build(levels: Levels, size: int, workers: int) -> Stack | None:
-    """A stack of an arrangement, or None if there is none; two levels of it are tried alone at first."""
+    """A stack of an arrangement, or None; two levels of it are tried alone at first."""
     from ortools.sat.python import cp_model
 
     if len(levels) > 2 and any(build(pair, size, workers) is None for pair in pairwise(levels)):
@@ -276,7 +276,7 @@ PAIRS = list(combinations_with_replacement(range(NUM_DIGITS), 2))
 
 @functools.cache
 def carried_by(pair: tuple[int, int]) -> set[tuple[int, ...]]:
-    """What two tiles can carry, found by trying all ways to lay them side by side."""
+    """The tiles that two tiles can carry, found by trying all ways to lay them side by side."""
     found = set()
     first, offsets = cells_at(pair[0], 0, 0, 0), range(-LONGEST_SIDE, LONGEST_SIDE + 1)
     for turn, row, column in product(DISTINCT[pair[1]], offsets, offsets):

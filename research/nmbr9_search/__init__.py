@@ -1,1 +1,1 @@
-"""What the champion's search at NMBR 9 makes of its evaluations, for several ways to plan rollouts."""
+"""A study of the champion's search at NMBR 9, for several ways to plan rollouts."""

@@ -1,1 +1,1 @@
-"""How far the tiles of NMBR 9 spread, which the numbering of actions limits."""
+"""A study of how far the tiles of NMBR 9 spread, which the numbering of actions limits."""

@@ -43,7 +43,7 @@ _FIRST_ORIENTATIONS = (
 )
 """Per shape the orientation in which the published program lists it first."""
 _NEXT_ORIENTATIONS = (0, 1, 2, 3, 4, 6, 7, 5)
-"""What it does to the first one in turn: quarter turns, flips along the axes, flips along the diagonals."""
+"""The changes of the first one, in turn: quarter turns, flips along the axes, flips along the diagonals."""
 
 
 class _Placement(NamedTuple):

@@ -1,7 +1,7 @@
 """The published strategies: a policy proposes placements of a tile, an evaluation picks one of them.
 
 From M. Z. Lagerkvist, State Representation and Polyomino Placement for the Game Patchwork, arXiv 2001.04233.
-Two details are those of the program behind it. It reasons about the tile to be placed before it compares
+Two details are those of the original program. It reasons about the tile to be placed before it compares
 placements: cells that all of them cover count as covered. And a cell that no tile can cover any more counts
 as occupied.
 """
@@ -27,7 +27,7 @@ FIRST, RANDOM, MIN_X_EXTENSION, REGRET, REVERSE_REGRET = range(5)
 
 
 class Policy(NamedTuple):
-    """What a policy proposes: by each of the orders, the earliest placement of every group of placements.
+    """The proposals of a policy: by each of the orders, the earliest placement of every group of placements.
 
     The candidates are listed order by order, and within an order group by group, ascending.
     """

@@ -15,7 +15,7 @@ from tools.site.memory import Block
 
 TRIPLE = "wasm32-unknown-unknown"
 FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
-"""What every browser has had since 2023."""
+"""The features that every browser has had since 2023."""
 IMPORTS = {"exp", "expf", "pow"}
 """The functions that JavaScript has to supply: wasm has no instruction for them."""
 _STACK = 1 << 20

@@ -9,4 +9,4 @@ ENVIRONMENT = {
     "NUMBA_LOOP_VECTORIZE": "0",
     "NUMBA_SLP_VECTORIZE": "0",
 }
-"""What Numba must find when it is imported: the code is optimised later, for WebAssembly."""
+"""The environment that Numba must find at its import: code is optimised later, for WebAssembly."""

@@ -1,4 +1,4 @@
-"""What JavaScript must know of a module, read from the modules of Python: nothing is written twice."""
+"""The facts that JavaScript needs of a module, read from the modules of Python."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fields_of(dtype: np.dtype[Any]) -> dict[str, dict[str, Any]]:
 
 
 def _place_of(array: Any, offset: int) -> dict[str, Any]:
-    """Where an array lies, by entries; records count as their bytes."""
+    """The place of an array, by entries; records count as their bytes."""
     if array.dtype.names:
         return {"offset": offset, "type": "u1", "count": array.nbytes}
     return {"offset": offset, "type": array.dtype.str[1:], "count": array.size}

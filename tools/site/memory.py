@@ -44,7 +44,7 @@ class Block:
             self.size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
 
     def definition(self) -> str:
-        """The block in LLVM's language: zeros until somebody writes to it."""
+        """The block in LLVM's language: zeros until a function writes to it."""
         return f"@{self.symbol} = global [{self.size} x i8] zeroinitializer, align {_ALIGNMENT}\n"
 
     def not_empty(self) -> Iterator[tuple[str, int, Array]]:
@@ -66,7 +66,7 @@ def _arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
 def memory_in(block: Block) -> Callable[[], Any]:
     """A function for compiled code that gives the memory that lies in the block of the module.
 
-    Nobody owns its arrays, so no references are counted. Numbers become constants.
+    Its arrays have no owner, so no references are counted. Numbers become constants.
     """
     memory_type = typeof(block.memory)
 

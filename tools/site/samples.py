@@ -1,4 +1,4 @@
-"""What this machine plays, for the modules to repeat: positions of games, and choices of agents."""
+"""Samples of this machine for the modules to repeat: positions of games, and choices of agents."""
 
 from __future__ import annotations
 

@@ -77,4 +77,4 @@ NUMBERS: dict[str, Any] = {
     "copies": COPIES,
     "middles": [list(middle(piece)) for piece in range(NUM_DIGITS * NUM_TURNS)],
 }
-"""What else the page must know."""
+"""Further facts that the page needs."""

@@ -24,7 +24,7 @@ class Memory(NamedTuple):
 
     Attributes:
         states: The game.
-        streams: The random stream of whoever draws.
+        streams: The random stream of the player who draws.
         legal_set: The legal set.
         actions: int16, legal actions.
         supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.

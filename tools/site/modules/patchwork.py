@@ -78,4 +78,4 @@ AGENTS = (
     Offer("random", "other", Call("choose_at_random", draws=True)),
 )
 NUMBERS: dict[str, Any] = {"nothing": NO_ACTION}
-"""What else the page must know."""
+"""Further facts that the page needs."""

@@ -33,7 +33,7 @@ class Memory(NamedTuple):
 
     Attributes:
         states: The game.
-        streams: The random stream of whoever draws.
+        streams: The random stream of the player who draws.
         legal_set: The legal set.
         actions: int16, legal actions, or those of a line.
         chosen: int64 ``(1,)``, the action of an agent.
