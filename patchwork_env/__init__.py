@@ -1,7 +1,7 @@
 """The board games Patchwork and NMBR 9 as fast, exact reinforcement-learning environments.
 
 Importing the package registers its environments with Gymnasium and PettingZoo; it compiles nothing.
-The modules of ``__all__`` are imported when they are first asked for. Users may rely on the names that these
+The modules of ``__all__`` are imported on first use. Users may rely on the names that these
 modules list in their own ``__all__``; everything else is internal and may change.
 """
 
@@ -33,7 +33,7 @@ __version__ = "1.0.0rc1"
 
 
 def __getattr__(name: str) -> ModuleType:
-    """A module of ``__all__``, imported when it is first asked for."""
+    """Import and return a module of ``__all__``."""
     if name in __all__:
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -44,7 +44,7 @@ def __dir__() -> list[str]:
 
 
 def _register() -> None:
-    """Makes the environments known by name, unless an earlier import in this process already has."""
+    """Make the environments known by name, unless an earlier import in this process already has."""
     for name, package in (("Patchwork", "patchwork"), ("Nmbr9", "nmbr9")):
         if f"{name}-v0" not in gymnasium.registry:
             gymnasium.register(

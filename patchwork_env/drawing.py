@@ -1,7 +1,7 @@
 """Pictures as lists of primitives, drawn as SVG, as pixels and in a window; nothing here knows a game.
 
 All lengths are in the scene's own units; x points to the right and y downward. Colors are written as
-``#rrggbb``. Strokes are centered on the outline. Texts lie above all shapes. Pillow draws pixels, and pygame
+``#rrggbb``. Strokes are centered on the outline. Texts are above all shapes. Pillow draws pixels, and pygame
 opens windows; both are imported when they are first needed.
 """
 
@@ -103,7 +103,7 @@ class Scene:
     labels: list[Label] = field(default_factory=list)
 
     def add(self, *items: Shape | Label) -> None:
-        """Adds labels, and shapes in front of the present ones."""
+        """Add labels, and shapes in front of the present ones."""
         for item in items:
             if isinstance(item, Label):
                 self.labels.append(item)
@@ -112,7 +112,7 @@ class Scene:
 
 
 def mix(first: str, second: str, share: float) -> str:
-    """A mixture of two colors, with the given share (0-1) of ``second``."""
+    """Return a mixture of two colors, with the given share (0-1) of ``second``."""
     pairs = ((int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in pairs)
 
@@ -121,7 +121,7 @@ def mix(first: str, second: str, share: float) -> str:
 
 
 def to_svg(scene: Scene, title: str) -> str:
-    """Draws a scene as a self-contained SVG document, which has no scripts or links and loads nothing."""
+    """Draw a scene as a self-contained SVG document, which has no scripts or links and loads nothing."""
     size = f'width="{_number(scene.width)}" height="{_number(scene.height)}"'
     box = f'viewBox="0 0 {_number(scene.width)} {_number(scene.height)}"'
     parts = [
@@ -183,7 +183,7 @@ Frame = npt.NDArray[np.uint8]
 _SUPERSAMPLING = 2
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _GIF_COLORS = 255
-"""One less than a palette holds, since Pillow needs a transparent color for what does not change."""
+"""One less than the size of a palette, since Pillow needs a transparent color for unchanged pixels."""
 _BOLD_STROKE = 0.022
 
 
@@ -196,7 +196,7 @@ def _pillow() -> Any:
 
 
 def to_array(scene: Scene, width: int) -> Frame:
-    """Draws a scene ``width`` pixels wide; the height follows from the shape of the scene.
+    """Draw a scene ``width`` pixels wide; the height follows from the shape of the scene.
 
     Shapes are drawn at twice the size and averaged, then texts at the final size, which keeps them crisp.
     """
@@ -266,7 +266,7 @@ def _write(pen: ImageDraw.ImageDraw, label: Label, zoom: float) -> None:
 
 
 def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
-    """Writes a frame, uint8 ``(height, width, 3)``, as a PNG file: completely, or not at all.
+    """Write a frame, uint8 ``(height, width, 3)``, as a PNG file: completely, or not at all.
 
     MissingExtraError if Pillow is not installed, StorageError if the file cannot be written.
     """
@@ -276,7 +276,7 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 
 
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
-    """Writes frames of one size as an endless GIF animation, which replaces a file that there is.
+    """Write frames of one size as an endless GIF animation, which replaces a file that there is.
 
     There is at least one, uint8 ``(height, width, 3)``, shown for ``seconds``, the last six times as long.
     """
@@ -333,7 +333,7 @@ class Window:
         self._closed = False
 
     def show(self, frame: Frame) -> None:
-        """Shows a frame, uint8 ``(height, width, 3)``; closes the window if its user wants that."""
+        """Show a frame, uint8 ``(height, width, 3)``; closes the window if its user wants that."""
         if self._closed:
             return
         size = frame.shape[1], frame.shape[0]
@@ -349,7 +349,7 @@ class Window:
             self.close()
 
     def close(self) -> None:
-        """Closes the window for good. Closing it again does nothing."""
+        """Close the window for good. Closing it again does nothing."""
         if self._screen is not None:
             self._pygame.display.quit()
         self._screen, self._closed = None, True
@@ -364,13 +364,13 @@ G = TypeVar("G", bound=BaseGame)
 
 
 def player_names(game: BaseGame[Any]) -> tuple[str, ...]:
-    """What pictures call the players of a game unless they have names."""
+    """Return the default names of the players of a game in pictures."""
     return tuple(f"player {player}" for player in range(game.num_players))
 
 
 @dataclass(frozen=True)
 class Pictures(Generic[G]):
-    """How games of one kind are drawn, as text and as a scene with the names of the players."""
+    """The functions that draw games of one kind, as text and as a scene with the names of the players."""
 
     title: str
     kind: type[G]
@@ -378,15 +378,15 @@ class Pictures(Generic[G]):
     scene: Callable[[G, tuple[str, ...]], Scene]
 
     def text(self, game: G) -> str:
-        """The picture as plain text."""
+        """Return the picture as plain text."""
         return self.draw_text(self._checked(game))
 
     def svg(self, game: G, names: tuple[str, ...] | None = None) -> str:
-        """The picture as a self-contained SVG document, with these names or those of :func:`player_names`."""
+        """Return the picture as a self-contained SVG document; ``names`` default to :func:`player_names`."""
         return to_svg(self._scene(game, names), self.title)
 
     def rgb_array(self, game: G, width: int = _DEFAULT_WIDTH, names: tuple[str, ...] | None = None) -> Frame:
-        """The same picture as :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
+        """Return the picture of :meth:`svg` as pixels, uint8 ``(height, width, 3)``, drawn without a display.
 
         The width is 100 to 8000 pixels. MissingExtraError if Pillow is not installed.
         """

@@ -1,4 +1,4 @@
-"""The games by name. Their rules are imported when they are asked for, so that playing one loads no other.
+"""The games by name. Their rules are imported on first use, so that playing one game loads no other.
 
 A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.rules.Rules` as
 ``rules``. A package makes it known by an entry point of the group ``patchwork_env.games`` that names the
@@ -34,7 +34,7 @@ _MODULES = {PATCHWORK: "patchwork_env.patchwork", NMBR9: "patchwork_env.nmbr9"}
 
 @cache
 def _modules() -> dict[str, str]:
-    """The modules of all games by name, with those that installed packages promise."""
+    """Return the modules of all games by name, with those that installed packages promise."""
     from importlib.metadata import entry_points  # takes longer to import than all else here
 
     for point in entry_points(group=ENTRY_POINT_GROUP):
@@ -72,14 +72,14 @@ GAMES: Sequence[str] = _Names()
 
 
 def register(name: str, module: str) -> None:
-    """Makes the ``Game`` of a module known by name in this process; ValueError if another has this name."""
+    """Make the ``Game`` of a module known by name in this process; ValueError if another has this name."""
     known = _modules().setdefault(name, module)
     if known != module:
         raise ValueError(f"there is a game {name!r} already, of {known}")
 
 
 def rules_of(game: str | States) -> Rules:
-    """The rules of a game, by its name or by an array of its records; ValueError if there are none."""
+    """Return the rules of a game, by its name or by an array of its records; ValueError if there are none."""
     if isinstance(game, str):
         if game not in GAMES:
             close = nearest(game, GAMES)
@@ -119,7 +119,7 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
         with suppress(ValueError):  # of a game that cannot be loaded there are no records
             if dtype == _load(name).dtype:
                 return _load(name)
-    raise ValueError(f"the records of the states, {short_repr(dtype)}, are those of no game")
+    raise ValueError(f"the records of the states, {short_repr(dtype)}, are not those of a game")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Do games and agents of your own keep what the library promises of them? For their tests.
+"""Checks of the contracts of your own games and agents, for their tests.
 
 >>> from patchwork_env.patchwork.rules import RULES
 >>> from patchwork_env.testing import check_agent, check_game
@@ -32,7 +32,7 @@ _MOST_MOVES = 100_000  # no random game is longer
 
 
 def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) -> None:
-    """Plays random games of yours and checks what environments, agents and files rely on.
+    """Play random games of yours and check the contract of environments, agents and files.
 
     The ``seed`` is that of the games and of the moves.
     """
@@ -57,16 +57,16 @@ def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) 
 
 
 def check_position(game: BaseGame, seed: int = 0) -> None:
-    """Checks one position: what is legal in it, what players see, and that all formats give it back.
+    """Check one position: its legal actions, its observations, and that all formats restore it.
 
-    The game is left as it was. The seed is that of what players cannot know, which is drawn anew.
+    The game is left as it was. The seed is that of the hidden information, which is sampled anew.
     """
     before, history = game.to_bytes(), game.history
     _check_legal(game)
     _check_views(game)
     _check_formats(game)
     _check_hidden(game, seed)
-    assert (game.to_bytes(), game.history) == (before, history), _broken("asking must not change it", game)
+    assert (game.to_bytes(), game.history) == (before, history), _broken("queries must not change it", game)
 
 
 def _broken(promise: str, game: BaseGame) -> str:
@@ -122,7 +122,7 @@ def _check_formats(game: BaseGame) -> None:
     try:
         kind.check_states(game.state)
     except ValueError as error:
-        raise AssertionError(_broken(f"every state of a game must be let in ({error})", game)) from None
+        raise AssertionError(_broken(f"every state of a game must be accepted ({error})", game)) from None
     text = game.position_text()
     assert "\n" not in text, _broken("a position must be one line", game)
     for again in (
@@ -133,7 +133,7 @@ def _check_formats(game: BaseGame) -> None:
         pickle.loads(pickle.dumps(game)),  # noqa: S301 (written in the same line)
         copy.deepcopy(game),
     ):
-        assert again == game, _broken("bytes, texts and copies must give the game back", game)
+        assert again == game, _broken("bytes, texts and copies must restore the game", game)
         assert hash(again) == hash(game), _broken("equal games must have equal hashes", game)
     assert kind.from_notation(game.notation()).history == game.history, _broken("notation", game)
 
@@ -154,7 +154,7 @@ def _visible_scores(game: BaseGame) -> list[int]:
 
 
 def _check_move(game: BaseGame, action: int) -> None:
-    """Plays an action, after checking that one can take it back, and that none that is illegal is played."""
+    """Play an action, after checking that one can take it back, and that none that is illegal is played."""
     before, player, scores = game.clone(), game.current_player, game.scores()
     for wrong in (-1, game.rules.num_actions, int(game.action_mask().argmin())):
         try:
@@ -188,7 +188,7 @@ def _check_end(game: BaseGame) -> None:
 def _check_history(game: BaseGame) -> None:
     end, actions = game.clone(), game.history
     assert [game.undo() for _ in actions] == list(reversed(actions)), _broken("undo", end)
-    assert game == end.root(), _broken("everything must be taken back", end)
+    assert game == end.root(), _broken("undo must lead back to the beginning", end)
     for action in actions:
         game.play(action)
     assert game == end, _broken("the same actions must lead to the same end", end)
@@ -210,7 +210,7 @@ def _check_damaged(game: BaseGame, draw: np.random.Generator) -> None:
             continue
         while not damaged.is_over:
             damaged.play(int(draw.choice(damaged.legal_actions())))
-            assert damaged.num_moves < _MOST_MOVES, _broken("a state that is let in must end", damaged.root())
+            assert damaged.num_moves < _MOST_MOVES, _broken("an accepted state must end", damaged.root())
         type(game).check_states(damaged.state)
 
 
@@ -239,7 +239,7 @@ def _check_batch(rules: Rules, seed: int, options: dict[str, Any], draw: np.rand
 def check_agent(
     agent: Agent | str, *, game: str | None = None, games: int = 2, seed: int = 0, **options: Any
 ) -> None:
-    """Lets an agent of yours play whole games and checks what matches and environments rely on.
+    """Let an agent of yours play whole games, and check the contract of matches and environments.
 
     It, or that of its spec, plays the game of a name, or each of its ``games`` for None. The ``seed`` is that
     of the games, of the agent, and of the others' moves.
@@ -284,4 +284,4 @@ def _play_with(agent: Agent, game: BaseGame, draw: np.random.Generator) -> None:
     assert alone == batch.tolist(), f"{agent!r} must choose in a batch as in one game after the other"
     agent.reseed(7)
     determinized = [agent.act(position.determinize(number)) for number, position in enumerate(met)]
-    assert determinized == alone, f"{agent!r} must not use what players cannot know"
+    assert determinized == alone, f"{agent!r} must not use hidden information"

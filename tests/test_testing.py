@@ -119,7 +119,7 @@ def broken(monkeypatch, **changes):
         ({"is_legal": knows_no_bound}, "must be refused|is_legal must agree"),
         ({"max_legal_actions": 3}, "of max_legal_actions 3"),
         ({"max_players": 1}, "players"),
-        ({"limits": lambda states: {"current_player": (2, 3)}}, "must be let in"),
+        ({"limits": lambda states: {"current_player": (2, 3)}}, "must be accepted"),
     ],
 )
 def test_broken_promises_of_games_are_found(changes, promise, monkeypatch):
@@ -173,7 +173,11 @@ def spoils(game):
         (lambda game: game.legal_actions()[0], "row", "must answer an int"),
         (lambda game: int(np.argmin(game.action_mask())), "row", "is illegal"),
         (spoils, "row", "changed it"),
-        (lambda game: int(game.legal_actions()[game.deck[-1] % 2]), "nmbr9", "what players cannot know"),
+        (
+            lambda game: int(game.legal_actions()[game.deck[-1] % 2]),
+            "nmbr9",
+            "must not use hidden information",
+        ),
     ],
 )
 def test_broken_promises_of_agents_are_found(act, game, promise):

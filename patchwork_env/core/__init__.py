@@ -1,1 +1,1 @@
-"""What all games build on: kernels, bits, random streams, threads, storage and checks; it knows no game."""
+"""The parts that all games share: kernels, bits, random streams, storage and checks."""

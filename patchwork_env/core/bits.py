@@ -16,7 +16,7 @@ _H01 = np.uint64(0x0101010101010101)
 
 @kernel
 def popcount(word: np.uint64) -> int:
-    """The number of ones in a word; LLVM recognizes the pattern and emits one instruction."""
+    """Return the number of ones in a word; LLVM recognizes the pattern and emits one instruction."""
     word = word - ((word >> U1) & _M1)
     word = (word & _M2) + ((word >> U2) & _M2)
     word = (word + (word >> U4)) & _M4
@@ -25,13 +25,13 @@ def popcount(word: np.uint64) -> int:
 
 @kernel
 def lowest_bit(word: np.uint64) -> int:
-    """The index of the lowest one in a word, which must not be zero."""
+    """Return the index of the lowest one in a word, which must not be zero."""
     return popcount((word & (U0 - word)) - U1)
 
 
 @kernel
 def nth_bit(word: np.uint64, n: int) -> int:
-    """The index of the ``n``-th one in a word, counted from 0; the word must have more than ``n`` ones."""
+    """Return the index of one number ``n``, from 0, in a word; the word must have more than ``n`` ones."""
     for _ in range(n):
         word &= word - U1
     return lowest_bit(word)

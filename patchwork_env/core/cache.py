@@ -37,7 +37,7 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 class MachineCode:
-    """The form on disk of what the interpreter calls: machine code."""
+    """The form on disk of a function that the interpreter calls: machine code."""
 
     @staticmethod
     def reduce(compiled: CompileResult) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ class DiskCache(NullCache):  # type: ignore[misc]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for some types of arguments in the first folder that can be written to."""
+        """Keep a function as compiled for some types of arguments in the first writable folder."""
         try:
             if data.library.has_dynamic_globals:
                 raise ValueError(f"{self._dispatcher.py_func.__qualname__} holds an address")

@@ -1,7 +1,7 @@
 """The folders in which machine code is kept on disk, and the access rights that they need.
 
 Machine code that is read is run. So it is read only from folders and files that belong to the user or to root
-and that nobody else can write to.
+and that no other user can write to.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def user_folders() -> list[Path]:
 
 
 def is_safe(status: os.stat_result) -> bool:
-    """Whether a file or folder belongs to the user or to root, and nobody else can write to it."""
+    """Whether a file or folder belongs to the user or to root, and no other user can write to it."""
     if os.name == "nt":  # where the mode says nothing about other users
         return True
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022

@@ -23,7 +23,7 @@ ERRORS = (
     *(OpponentError, WorkerError, DivergenceError, UnknownOptionError),
 )
 """The errors that commands answer with a message instead of a traceback."""
-_NOBODY_READS = 128 + 13  # the exit code where SIGPIPE would have ended the process
+_NO_READER = 128 + 13  # the exit code where SIGPIPE would have ended the process
 _LONGEST = 1000  # the most characters of a message; arguments of any length may be part of it
 
 
@@ -52,7 +52,7 @@ class _Once(argparse.Action):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that ignores no argument, whose messages are not longer than people can read."""
+    """A parser that ignores no argument and truncates its messages."""
 
     def __init__(self, description: str | None = None, epilog: str | None = None) -> None:
         super().__init__(
@@ -123,10 +123,10 @@ def run_command(
     program: str,
     extras: str = "",
 ) -> int:
-    """Parse the arguments of a command, None for those of the process, and calls ``run`` with them.
+    """Parse the arguments of a command, None for those of the process, and call ``run`` with them.
 
     ``program`` is the name under which the command was called: ``training.train`` or ``patchwork-env train``.
-    ``extras`` bring the libraries that ``run`` imports; the parser needs none of them, nor time to load.
+    ``extras`` install the libraries that ``run`` imports; the parser needs none of them.
     Returns the exit code: 2 for an error, or else that of ``run``.
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
@@ -159,8 +159,8 @@ def while_read(work: Callable[[], int]) -> int:
     except BrokenPipeError:
         if _is_read():
             raise
-        _drop(sys.stdout)  # for what Python writes at its end
-        return _NOBODY_READS
+        _drop(sys.stdout)  # Python flushes it at exit
+        return _NO_READER
 
 
 @contextmanager
@@ -175,7 +175,7 @@ def keep_working() -> Iterator[None]:
 
 
 class _Droppable:
-    """A stream that drops what is written after its reader is gone."""
+    """A stream that discards all output after its reader is gone."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -201,7 +201,7 @@ class _Droppable:
 
 
 def _drop(stream: TextIO) -> None:
-    """Let a stream whose reader is gone write to nowhere, also what it holds in its buffer."""
+    """Discard the buffer and all later output of a stream whose reader is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -34,7 +34,7 @@ except ImportError as error:
 
 _OWN_PACKAGE = __name__.partition(".")[0]
 _FOLDERS, _MOST_FOLDERS = "numba-", 6
-"""How the folders begin in which Numba keeps code, and how many of them stay, those used last."""
+"""The prefix of the folders in which Numba keeps code, and the number of folders that are kept."""
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
 """The options of all kernels that every version of Numba accepts."""
@@ -49,7 +49,7 @@ def kernel(*, inline: bool = False, allocates: bool = False) -> Callable[[_Funct
 def kernel(
     function: _Function | None = None, *, inline: bool = False, allocates: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
-    """Compiles a function with Numba at its first call, and keeps the code on disk for later processes.
+    """Compile a function with Numba at its first call, and keep the code on disk for later processes.
 
     Used plain (``@kernel``) or with options (``@kernel(inline=True)``). The compiled function releases the
     interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
@@ -75,7 +75,7 @@ def template(*, inline: bool = False, allocates: bool = False) -> Callable[[_Fun
 def template(
     function: _Function | None = None, *, inline: bool = False, allocates: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
-    """Marks a function as a kernel that :func:`specialize` compiles for one game after the other.
+    """Mark a function as a kernel that :func:`specialize` compiles for one game after the other.
 
     The function uses the global name ``game`` for the kernels and constants of the game that it is compiled
     for, and may call other templates of its module. The options are those of :func:`kernel`.
@@ -90,7 +90,7 @@ def template(
 
 @functools.cache
 def specialize(function: _Function, game: ModuleType) -> _Function:
-    """A template as a kernel for one game, always the same, with machine code on disk of its own.
+    """Return a template as a kernel for one game, always the same, with machine code on disk of its own.
 
     The module object ``game`` takes the place of the global name; it holds the game's kernels and constants.
     """
@@ -130,7 +130,7 @@ def _compile(function: Any, inline: bool, allocates: bool, game: ModuleType | No
 
 @functools.cache
 def _accepts_options() -> bool:
-    """Whether Numba accepts the options that make kernels fast; it tells so when it compiles."""
+    """Whether Numba accepts the options that make kernels fast; it refuses them when it compiles."""
     try:
         njit(forceinline=False, _nrt=False, no_cfunc_wrapper=True)(lambda: None).compile(())
     except Exception as error:
@@ -156,7 +156,7 @@ def _compile_without_linking(function: Any, options: Mapping[str, Any], folder: 
 
 @functools.cache
 def _folder_for(packages: frozenset[str]) -> Path | None:
-    """The folder for kernels made of these packages; None if they are no folders or nothing can be kept.
+    """Return the folder for kernels of these packages; None if they are no folders or it cannot be written.
 
     Numba does not see when other files change than that of a function, whose constants and kernels it
     compiles in all the same. So the folder is named after all sources of the packages.
@@ -188,7 +188,7 @@ def _remove_old_folders(parent: Path) -> None:
 
 @functools.cache
 def _digest_of(package: str) -> str | None:
-    """The digest of all sources of a package that is imported; None if it is no folder of its own."""
+    """Return the digest of all sources of a package that is imported; None if it is no folder of its own."""
     module = sys.modules.get(package)
     root = Path(getattr(module, "__file__", None) or "").parent
     sources = sorted(root.rglob("*.py")) if hasattr(module, "__path__") else []

@@ -1,4 +1,4 @@
-"""The processors of this machine; whoever only counts them loads nothing else."""
+"""The number of cores; this module imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def usable_cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -26,7 +26,7 @@ else:
 
 
 class _Position(NamedTuple):
-    """A state of a game and how it came about, neither of which ever changes."""
+    """An immutable position: a state and the move that led to it."""
 
     states: States  # the record, ``(1,)``
     number: int = 0  # of actions played since the first position
@@ -39,15 +39,14 @@ class BaseGame(Generic[M]):
     """One game: its position, with all positions before it since this object began.
 
     Only :meth:`play` and :meth:`undo` change a game, each by one assignment: an interrupt leaves it as it was
-    before such a call or as it is after it. What a position has is a property; what takes arguments or is
-    worked out is a method.
+    before such a call or as it is after it. Stored values are properties; computed ones are methods.
 
     A derived class needs its :attr:`rules`. Unless it overrides more, its moves are the numbers of its
     actions, and positions are written as stored states.
 
-    Games are equal if their positions are equal, and then have the same hash; how the positions came about
-    does not matter. A game that is a key of a dictionary or an element of a set must not be played on: use a
-    :meth:`clone` of it, or its :meth:`position_text`, as the key.
+    Games are equal, with the same hash, if their positions are equal; their histories do not matter. Do not
+    play on a game that is a key of a dict or an element of a set: use a :meth:`clone` of it, or its
+    :meth:`position_text`, as the key.
 
     Args:
         seed: The seed of all that chance decides, ``0 ... 2**64 - 1``; None for a fresh random game.
@@ -62,8 +61,8 @@ class BaseGame(Generic[M]):
     rules: ClassVar[Rules]
     """The rules that are played."""
     pictures: ClassVar[Pictures | None] = None
-    """What draws the game for ``print``, notebooks and environments; set by the package of the game, since
-    modules of pictures import this class. Without it, all of them show :meth:`__str__`."""
+    """The pictures for ``print``, notebooks and environments; set by the package of the game, since modules
+    of pictures import this class. Without them, :meth:`__str__` is shown."""
     set_ups: ClassVar[tuple[tuple[str, ...], ...]] = (("state",),)
     """The fields that make a set-up in the notation: of a new game, of a position, of a stored state."""
 
@@ -71,7 +70,7 @@ class BaseGame(Generic[M]):
     _position: _Position
 
     def __init_subclass__(cls) -> None:
-        """Keeps the kernels at hand, since looking them up in the rules takes longer than calling them."""
+        """Store the kernels, since a lookup in the rules takes longer than a call."""
         cls._kernels = cls.rules.kernels
 
     def __init__(self, seed: int | None = None, **options: Any) -> None:
@@ -82,20 +81,20 @@ class BaseGame(Generic[M]):
 
     @classmethod
     def unchecked(cls, states: States, i: int = 0) -> Self:
-        """:meth:`from_state` without its checks, for records that only compiled rules have written."""
+        """Return :meth:`from_state` without validation, for records written by compiled rules."""
         game = cls.__new__(cls)
         game._position = _Position(copy_of(states[i : i + 1]))
         return game
 
     @classmethod
     def from_state(cls, states: States, i: int = 0) -> Self:
-        """A game that goes on from a copy of record ``i`` of ``(n,)``; ValueError if no game can reach it."""
+        """Return a game at a copy of record ``i`` of ``(n,)``; ValueError if no game can reach it."""
         i = checks.check_between(i, 0, len(cls.rules.check_type(states)) - 1, "the index of the record")
         return cls.unchecked(cls.check_states(states[i : i + 1]))
 
     @classmethod
     def check_states(cls, states: States) -> States:
-        """The same records if games can reach all of them, else ValueError; for records from outside."""
+        """Return the records if games can reach all of them, else ValueError."""
         return cls.rules.check_states(states)
 
     @property
@@ -135,20 +134,20 @@ class BaseGame(Generic[M]):
         return int(self._kernels.num_players(self._position.states, 0))
 
     def scores(self) -> tuple[int, ...]:
-        """The scores of all players as if the game ended now."""
+        """Return the scores of all players as if the game ended now."""
         score = self._kernels.score
         return tuple(int(score(self.state, 0, player)) for player in range(self.num_players))
 
     def winners(self) -> tuple[int, ...]:
-        """The players with the highest score, who share the win; empty until the game is over."""
+        """Return the players with the highest score, who share the win; empty until the game is over."""
         scores = self.scores()
         best = max(scores)
         return tuple(player for player, score in enumerate(scores) if score == best) if self.is_over else ()
 
     def observation(self, player: int | None = None) -> Observation:
-        """What a player, by default the current one, sees, as environments show it.
+        """Return the observation of a player, by default the current one.
 
-        float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game says what is in it.
+        float32 ``(OBSERVATION_SIZE,)``; the module ``observation`` of each game describes its entries.
         """
         vector = np.empty(self.rules.layout.size, np.float32)
         observer = self.current_player if player is None else self._check_player(player)
@@ -158,13 +157,13 @@ class BaseGame(Generic[M]):
     def _check_player(self, player: int) -> int:
         return checks.check_between(player, 0, self.num_players - 1, "player")
 
-    # --- what players know --------------------------------------------------------------------------------
+    # --- hidden information --------------------------------------------------------------------------------
 
     def determinize(self, seed: int | None = None) -> Self:
-        """A copy that the current player cannot tell from this game: what they cannot know is drawn anew.
+        """Return a copy in which the information hidden from the current player is sampled anew.
 
-        The seed is one of ``0 ... 2**64 - 1``, or None for a fresh random one. Copies of games that hide
-        something have no history, which would betray it.
+        The seed is one of ``0 ... 2**64 - 1``, or None for a fresh random one. Copies of games with
+        hidden information have no history, which would reveal it.
         """
         if not self.rules.has_hidden_information:
             return self.clone()
@@ -173,18 +172,18 @@ class BaseGame(Generic[M]):
         return self.unchecked(states)
 
     def public(self) -> Self:
-        """The game as far as all players know it, in which hidden moves are not made yet; a copy."""
+        """Return the game as far as all players know it, in which hidden moves are not made yet; a copy."""
         return self.clone()
 
     @property
     def num_public_moves(self) -> int:
-        """How many moves of :attr:`history`, from the first one on, all players know."""
+        """The number of moves at the beginning of :attr:`history` that all players know."""
         return self.num_moves
 
     # --- playing ------------------------------------------------------------------------------------------
 
     def legal_actions(self) -> npt.NDArray[np.int16]:
-        """The legal actions as an int16 array, ascending; empty when the game is over."""
+        """Return the legal actions as an int16 array, ascending; empty when the game is over."""
         kernels = self._kernels
         legal_set = np.empty(kernels.legal_shape, np.uint64)
         count = kernels.legal(self.state, 0, legal_set)
@@ -194,17 +193,17 @@ class BaseGame(Generic[M]):
         return actions
 
     def legal_moves(self) -> list[M]:
-        """The legal moves, in the order of their actions; see :meth:`decode_all`."""
+        """Return the legal moves, in the order of their actions; see :meth:`decode_all`."""
         return self.decode_all()
 
     def action_mask(self) -> npt.NDArray[np.int8]:
-        """The action mask, int8 ``(NUM_ACTIONS,)``: 1 for legal actions; all zeros when the game is over."""
+        """Return the action mask, int8 ``(NUM_ACTIONS,)``: 1 for legal actions; zeros if the game is over."""
         mask = np.empty(self.rules.num_actions, np.int8)
         self._kernels.legal_mask(self.state, 0, mask)
         return mask
 
     def play(self, action: SupportsIndex) -> None:
-        """Plays a legal action of the current player; an IllegalActionError leaves the game as it was."""
+        """Play a legal action of the current player; an IllegalActionError leaves the game as it was."""
         index, before = checks.check_action(action, self.rules.num_actions), self._position
         states = copy_of(before.states)
         to_move = self._kernels.play(states, 0, index)
@@ -213,26 +212,26 @@ class BaseGame(Generic[M]):
         self._position = _Position(states, before.number + 1, index, before, to_move)
 
     def undo(self) -> int:
-        """Takes the last action back and returns it; IndexError if none on this object is left."""
+        """Undo the last action and return it; IndexError if no action was played on this object."""
         last = self._position
         if last.before is None:
-            raise IndexError("there is no action to take back: nothing was played on this game")
+            raise IndexError("there is no action to undo: no action was played on this game")
         self._position = last.before
         return last.action
 
     def _positions(self) -> list[_Position]:
-        """All positions since this object began, the present one last."""
+        """Return all positions since this object began, the present one last."""
         positions = [self._position]
         while (before := positions[-1].before) is not None:
             positions.append(before)
         return positions[::-1]
 
     def root(self) -> Self:
-        """The game as it was when this object began, with nothing played."""
+        """Return the game as it was when this object began, with nothing played."""
         return self.unchecked(self._positions()[0].states)
 
     def _replay(self) -> Iterator[tuple[Self, int]]:
-        """The actions of the history, each with the game before it, which is one object that goes on."""
+        """Yield the actions of the history with the game before each, always the same object."""
         game = self.clone()
         for before, after in pairwise(self._positions()):
             game._position = before
@@ -253,14 +252,14 @@ class BaseGame(Generic[M]):
     # --- moves --------------------------------------------------------------------------------------------
 
     def decode(self, action: SupportsIndex) -> M:
-        """The ``Move`` that a legal action means; for any other, IllegalActionError."""
+        """Return the ``Move`` that a legal action means; for any other, IllegalActionError."""
         return self._decode([self._require_legal(action)])[0]
 
     def decode_all(self, actions: Iterable[SupportsIndex] | None = None) -> list[M]:
-        """The moves that legal actions mean, in their order; much faster than decoding one by one.
+        """Return the moves that legal actions mean, in their order; much faster than decoding one by one.
 
-        The actions are any integers, for example an array, or None for all that are legal. If one of them is
-        not, it is an IllegalActionError.
+        The actions are any iterable of integers, or None for all legal ones. IllegalActionError if one of
+        them is not legal.
         """
         legal: list[int] = self.legal_actions().tolist()
         if actions is None:
@@ -269,7 +268,9 @@ class BaseGame(Generic[M]):
         try:
             listed = list(actions)
         except TypeError:
-            raise IllegalActionError(f"actions must list integers, not {names.short_repr(actions)}") from None
+            raise IllegalActionError(
+                f"actions must be a list of integers, not {names.short_repr(actions)}"
+            ) from None
         indices = [checks.check_action(action, self.rules.num_actions) for action in listed]
         for index in indices:
             if index not in allowed:
@@ -277,7 +278,7 @@ class BaseGame(Generic[M]):
         return self._decode(indices)
 
     def encode(self, move: M) -> int:
-        """The action of a legal move, the inverse of :meth:`decode`; for others, IllegalActionError."""
+        """Return the action of a legal move of :meth:`decode`; IllegalActionError for others."""
         try:
             index = self._encode(move)
         except ValueError as error:
@@ -285,17 +286,17 @@ class BaseGame(Generic[M]):
         return self._require_legal(index)
 
     def _decode(self, actions: list[int]) -> list[M]:
-        """The moves of actions that are known to be legal."""
+        """Return the moves of actions that are known to be legal."""
         return cast("list[M]", actions)
 
     def _encode(self, move: M) -> int:
-        """The action of a move, which may still be illegal; ValueError if the value is no move."""
+        """Return the action of a move, which may still be illegal; ValueError if the value is not a move."""
         return cast(int, move)
 
     # --- copying and storing ------------------------------------------------------------------------------
 
     def clone(self) -> Self:
-        """An independent copy, with the history."""
+        """Return an independent copy, with the history."""
         game = type(self).__new__(type(self))
         game._position = self._position
         return game
@@ -310,12 +311,12 @@ class BaseGame(Generic[M]):
         return _replayed, (type(self), self.root().to_bytes(), self.history)
 
     def to_bytes(self) -> bytes:
-        """The state as bytes, with version and checksum; the history is not part of it."""
+        """Return the state as bytes, with version and checksum; the history is not part of it."""
         return storage.pack(self.rules.magic, self.state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The inverse of :meth:`to_bytes`; ValueError for other bytes, or a state that no game can reach."""
+        """Return the game that :meth:`to_bytes` stored; ValueError for other bytes or unreachable states."""
         rules = cls.rules
         return cls.unchecked(cls.check_states(storage.unpack(rules.title, rules.magic, rules.dtype, data)))
 
@@ -330,13 +331,13 @@ class BaseGame(Generic[M]):
     # --- notation -----------------------------------------------------------------------------------------
 
     def move_text(self, action: SupportsIndex) -> str:
-        """The word for a legal action in the game's notation."""
+        """Return the word for a legal action in the game's notation."""
         return self._word(self._require_legal(action))
 
     def parse_move(self, text: str) -> int:
-        """The legal action of a word, the inverse of :meth:`move_text`; for others, IllegalActionError."""
+        """Return the legal action of a word of :meth:`move_text`; IllegalActionError for others."""
         if not isinstance(text, str):
-            raise IllegalActionError(f"a move is a word, not {names.short_repr(text)}")
+            raise IllegalActionError(f"a move must be a word, not {names.short_repr(text)}")
         try:
             index = self._parse_word(text)
         except ValueError as error:
@@ -346,13 +347,13 @@ class BaseGame(Generic[M]):
         return index
 
     def notation(self) -> str:
-        """The game as text: its set-up and all moves of :attr:`history`."""
+        """Return the game as text: its set-up and all moves of :attr:`history`."""
         words = [game._word(action) for game, action in self._replay()]
         return storage.game_text(self.rules.name, self._set_up(), words)
 
     @classmethod
     def from_notation(cls, text: str) -> Self:
-        """Replays a game, the inverse of :meth:`notation`; a ValueError names the first wrong word."""
+        """Replay a game, the inverse of :meth:`notation`; a ValueError names the first wrong word."""
         set_up, words = storage.parse_game(cls.rules.name, text, cls.set_ups)
         game = cls._from_set_up(set_up)
         for number, word in enumerate(words, 1):
@@ -363,14 +364,14 @@ class BaseGame(Generic[M]):
         return game
 
     def position_text(self) -> str:
-        """The position as one line for people to read and edit; it holds the whole state, but no history."""
+        """Return the position as one readable line, with the whole state and no history."""
         return storage.game_text(self.rules.name, self._position_fields(), ()).strip()
 
     @classmethod
     def from_position(cls, text: str) -> Self:
-        """A game that begins with a position; the inverse of :meth:`position_text`.
+        """Return a game that begins with a position; the inverse of :meth:`position_text`.
 
-        The first line of a :meth:`notation` is such a text, too. A ValueError says what is wrong with others.
+        The first line of a :meth:`notation` is such a text, too. ValueError for other texts.
         """
         set_up, words = storage.parse_game(cls.rules.name, text, cls.set_ups)
         if words:
@@ -378,7 +379,7 @@ class BaseGame(Generic[M]):
         return cls._from_set_up(set_up)
 
     def _set_up(self) -> dict[str, str]:
-        """The fields of the set-up that leads to the first state of this object, or else that state."""
+        """Return the fields of the set-up of the first state of this object, or else that state."""
         origin = self.root()
         fields = origin._set_up_fields()
         if fields is not None and self._from_set_up(fields) == origin:
@@ -397,25 +398,25 @@ class BaseGame(Generic[M]):
         return str(action)
 
     def _parse_word(self, text: str) -> int:
-        """The action of a word, which may still be illegal; ValueError if the word means no action."""
+        """Return the action of a word, which may still be illegal; ValueError if the word means no action."""
         return storage.parse_number(text)
 
     def _set_up_fields(self) -> dict[str, str] | None:
-        """The fields of a set-up that leads to this state if a game can begin with it; else anything."""
+        """Return the fields of a set-up with this state, if a game can begin with it; else any fields."""
         return None
 
     @classmethod
     def _read_set_up(cls, fields: dict[str, str]) -> dict[str, Any]:
-        """The arguments of the constructor for the fields of a set-up; ValueError if a field is wrong."""
+        """Return the constructor arguments for the fields of a set-up; ValueError if a field is wrong."""
         raise NotImplementedError
 
     def _position_fields(self) -> dict[str, str]:
-        """The fields of a position that describe the state, whatever it is."""
+        """Return the fields of a position that describe the state, whatever it is."""
         return {"state": self.to_bytes().hex()}
 
     @classmethod
     def _read_position(cls, fields: dict[str, str]) -> States:
-        """The state for the fields of a position, still to be checked; ValueError if a field is wrong."""
+        """Return the unchecked state for the fields of a position; ValueError if a field is wrong."""
         raise NotImplementedError
 
     # --- pictures -----------------------------------------------------------------------------------------
@@ -435,13 +436,13 @@ class BaseGame(Generic[M]):
         return names.counted(self.num_moves, "move")
 
     def _repr_svg_(self) -> str | None:
-        """The picture that notebooks show; None, for which they show the text, where there is none."""
+        """Return the picture for notebooks; None, for which they show the text, if there is none."""
         draw = getattr(self.pictures, "svg", None)
         return None if draw is None else str(draw(self))
 
 
 def _replayed(kind: type[BaseGame], origin: bytes, actions: tuple[int, ...]) -> BaseGame:
-    """A game from a pickle: it plays its actions again, so that nothing in it goes unchecked."""
+    """Return a game from a pickle: it plays its actions again, so that nothing in it goes unchecked."""
     game = kind.from_bytes(origin)
     for action in actions:
         game.play(action)

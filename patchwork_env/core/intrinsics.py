@@ -69,7 +69,7 @@ def _unpack_in_python(out: Any, start: int, word: np.uint64) -> None:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _unpack_compiled(typing_context: Any, out: Any, start: Any, word: Any) -> Any:
-    """One vector conversion and one unaligned store."""
+    """Return one vector conversion and one unaligned store."""
     require_layout(out, "the array to which bits are written", 1, types.int8)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -100,7 +100,7 @@ def _and_shifted_in_python(out: Any, start: int, word: np.uint64, begin: Any, sh
 def _and_shifted_compiled(
     typing_context: Any, out: Any, start: Any, word: Any, begin: Any, shifts: Any
 ) -> Any:
-    """Vectors of all lanes, which LLVM makes of a loop over lanes only if it does not unroll that first."""
+    """Return vectors of all lanes; LLVM vectorizes a loop over lanes only if it does not unroll it first."""
     for array, name, ndim in ((out, "the output", 1), (begin, "the begin", 1), (shifts, "the shifts", 2)):
         if not (array is out and isinstance(out, types.NoneType)):
             require_layout(array, name, ndim, types.uint64)
@@ -201,9 +201,9 @@ def _copy_in_python(to: Any, source: Any) -> None:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _copy_compiled(typing_context: Any, to: Any, source: Any) -> Any:
-    """One copy of memory; a loop of known length is unrolled before it becomes vectors."""
+    """Return one copy of memory; a loop of known length is unrolled before it becomes vectors."""
     for array in (to, source):
-        require_layout(array, "what is copied", 1, getattr(to, "dtype", None))
+        require_layout(array, "the source", 1, getattr(to, "dtype", None))
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         target, origin = (array_of(context, builder, signature, args, k) for k in range(2))
@@ -223,7 +223,7 @@ def _copy_record_in_python(to: Any, k: int, source: Any, i: int) -> None:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _copy_record_compiled(typing_context: Any, to: Any, k: Any, source: Any, i: Any) -> Any:
-    """One copy of memory, where Numba writes one instruction for every byte that is read or written."""
+    """Return one copy of memory; Numba emits one instruction for every byte that is read or written."""
     for array in (to, source):
         if not isinstance(array, types.Array) or array.ndim != 1 or array.dtype != to.dtype:
             raise TypingError(f"records are copied between vectors of one type, not from {source} to {to}")

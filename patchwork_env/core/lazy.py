@@ -1,4 +1,4 @@
-"""Packages whose names are imported when they are first asked for."""
+"""Packages whose names are imported on first use."""
 
 from __future__ import annotations
 

@@ -84,5 +84,5 @@ def error_with_field(error: BaseException) -> dict[str, str]:
 
 
 def encoded(content: Any) -> bytes:
-    """Compact JSON in ASCII alone, which can also hold lone surrogates; all numbers must be finite."""
+    """Return compact JSON in ASCII, which can encode lone surrogates; all numbers must be finite."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class GameParts:
     """References to the parts of one game, ``"module"`` or ``"module:name"``, each imported on its first use.
 
-    The module that is registered for a game has its parts as ``PARTS``. Every part is optional: what needs a
+    The registered module of a game has its parts as ``PARTS``. Every part is optional: code that needs a
     missing one raises a ValueError that names it.
 
     Attributes:

@@ -15,7 +15,7 @@ NUM_ORIENTATIONS = 8
 
 
 def normalize(cells: Iterable[Cell]) -> Cells:
-    """Moves ``cells`` so that the bounding box starts at (0, 0), and sorts them."""
+    """Move ``cells`` so that the bounding box starts at (0, 0), and sorts them."""
     cells = list(cells)
     top = min(row for row, _ in cells)
     left = min(column for _, column in cells)
@@ -23,7 +23,7 @@ def normalize(cells: Iterable[Cell]) -> Cells:
 
 
 def parse(rows: Sequence[str]) -> Cells:
-    """Reads a drawing: one string per row, ``#`` for a cell.
+    """Read a drawing: one string per row, ``#`` for a cell.
 
     >>> parse(["##", "#."])
     ((0, 0), (0, 1), (1, 0))
@@ -32,17 +32,17 @@ def parse(rows: Sequence[str]) -> Cells:
 
 
 def turn(cells: Iterable[Cell]) -> Cells:
-    """A quarter turn clockwise."""
+    """Return a quarter turn clockwise."""
     return normalize((column, -row) for row, column in cells)
 
 
 def flip(cells: Iterable[Cell]) -> Cells:
-    """A left-right flip."""
+    """Return a left-right flip."""
     return normalize((row, -column) for row, column in cells)
 
 
 def orient(cells: Iterable[Cell], orientation: int) -> Cells:
-    """Orientation ``o``: ``o % 4`` clockwise quarter turns, after a left-right flip if ``o >= 4``."""
+    """Return orientation ``o``: ``o % 4`` clockwise quarter turns, after a left-right flip if ``o >= 4``."""
     shape = flip(cells) if orientation >= 4 else normalize(cells)
     for _ in range(orientation % 4):
         shape = turn(shape)
@@ -50,7 +50,7 @@ def orient(cells: Iterable[Cell], orientation: int) -> Cells:
 
 
 def orientations(cells: Iterable[Cell]) -> dict[int, Cells]:
-    """The distinct orientations of a shape, each under its lowest index.
+    """Return the distinct orientations of a shape, each under its lowest index.
 
     >>> sorted(orientations(parse(["##"])))
     [0, 1]
@@ -63,6 +63,6 @@ def orientations(cells: Iterable[Cell]) -> dict[int, Cells]:
 
 
 def extent(cells: Iterable[Cell]) -> tuple[int, int]:
-    """Height and width of the bounding box of a normalized shape, in cells."""
+    """Return the height and width of the bounding box of a normalized shape, in cells."""
     cells = tuple(cells)
     return 1 + max(row for row, _ in cells), 1 + max(column for _, column in cells)

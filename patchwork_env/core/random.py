@@ -16,7 +16,7 @@ Streams = npt.NDArray[np.uint64]
 
 @kernel
 def mix(word: np.uint64) -> np.uint64:
-    """The output function of SplitMix64 (Steele, Lea, Flood 2014)."""
+    """Return the output function of SplitMix64 (Steele, Lea, Flood 2014)."""
     word = (word ^ (word >> _U(30))) * _U(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> _U(27))) * _U(0x94D049BB133111EB)
     return word ^ (word >> _U(31))
@@ -24,13 +24,13 @@ def mix(word: np.uint64) -> np.uint64:
 
 @kernel
 def random_below(streams: Streams, i: int, bound: int) -> int:
-    """Draws an integer of ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
+    """Draw an integer of ``0 ... bound - 1``, ``bound < 2**31``; its bias is below ``bound / 2**32``."""
     streams[i] += _GOLDEN
     return int(np.int64(((mix(streams[i]) >> _U(32)) * _U(bound)) >> _U(32)))
 
 
 @kernel
 def start_streams(streams: Streams, seed: np.uint64) -> None:
-    """Starts all streams; stream ``i`` depends on ``seed`` and ``i`` alone."""
+    """Start all streams; stream ``i`` depends on ``seed`` and ``i`` alone."""
     for i in range(len(streams)):
         streams[i] = mix(mix(seed + _GOLDEN) + _U(i) * _GOLDEN)

@@ -24,20 +24,20 @@ class Pictures(Protocol):
     """The functions that draw the games of one kind."""
 
     def text(self, game: Any) -> str:
-        """The game as plain text."""
+        """Return the game as plain text."""
 
     def svg(self, game: Any, names: Any = ...) -> str:
-        """The game as an SVG document."""
+        """Return the game as an SVG document."""
 
     def rgb_array(self, game: Any, width: int = ..., names: Any = ...) -> npt.NDArray[np.uint8]:
-        """The game as pixels, uint8 ``(height, width, 3)``."""
+        """Return the game as pixels, uint8 ``(height, width, 3)``."""
 
 
 class SetUp(NamedTuple):
-    """How the games of an environment begin."""
+    """The start of the games of an environment."""
 
-    initial_state: States  # ``(1,)``, the record with which a game begins, apart from what chance decides
-    flags: int  # from which the kernel ``deal`` reads what chance decides
+    initial_state: States  # ``(1,)``, the record with which a game begins, before chance
+    flags: int  # the parts that the kernel ``deal`` draws
     players: int
 
 
@@ -55,7 +55,7 @@ class Rules:
         legal_shape: The shape of legal sets, whose form the kernels know; None for a row of bits.
         layout: The names, shapes and order of the tensors of an observation, and their bounds.
         set_up: ``(options, reset_options)`` makes a :class:`SetUp` from all options of an environment and
-            those of one ``reset``, which take precedence; ValueError for what is not allowed.
+            those of one ``reset``, which take precedence; ValueError for values that are not allowed.
         options: The options of environments with their defaults.
         reset_options: The names of the options of one ``reset``.
         is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
@@ -103,7 +103,7 @@ class Rules:
 
     @cached_property
     def usual_set_up(self) -> SetUp:
-        """How games begin with all options at their defaults."""
+        """The set-up with all options at their defaults."""
         return self.set_up(self.options, {})
 
     def set_up_of(self, caller: str, options: Mapping[str, Any]) -> SetUp:
@@ -122,7 +122,7 @@ class Rules:
 
     @property
     def has_hidden_information(self) -> bool:
-        """Whether records may hold what the current player cannot know."""
+        """Whether records may hold information that the current player does not have."""
         return self.kernels.determinize is not keep
 
     @property
@@ -132,25 +132,25 @@ class Rules:
 
     @property
     def pictures(self) -> Pictures:
-        """What draws games as SVG and as pixels, else ValueError; as text, they draw themselves."""
+        """The pictures of games as SVG and as pixels; ValueError if there are none."""
         if self.game.pictures is None:
             raise ValueError(f"there are no pictures of {self.title}")
         return cast(Pictures, self.game.pictures)
 
     def empty_states(self, n: int) -> States:
-        """``n`` records of zeros, to be set up by the kernels."""
+        """Return ``n`` records of zeros, to be set up by the kernels."""
         return np.zeros(n, self.dtype)
 
     def check_type(self, states: Any) -> States:
-        """``states`` if it is an array ``(n,)`` of records of the game, else ValueError."""
+        """Return ``states`` if it is an array ``(n,)`` of records of the game, else ValueError."""
         if not isinstance(states, np.ndarray) or states.ndim != 1 or states.dtype != self.dtype:
             raise ValueError(
-                f"states are an array (n,) of records of {self.title}, not {names.short_repr(states)}"
+                f"states must be an array (n,) of records of {self.title}, not {names.short_repr(states)}"
             )
         return states
 
     def check_ranges(self, states: Any) -> States:
-        """The same records if all values are within the limits, else ValueError."""
+        """Return the same records if all values are within the limits, else ValueError."""
         self.check_type(states)
         problem = self.limits and storage.out_of_range(states, self.limits(states))
         if problem:
@@ -158,7 +158,7 @@ class Rules:
         return cast(States, states)
 
     def check_states(self, states: Any) -> States:
-        """The same records if games can reach all of them, else ValueError."""
+        """Return the same records if games can reach all of them, else ValueError."""
         for i in range(len(self.check_ranges(states))):
             problem = self.find_contradiction(states[i : i + 1])
             if problem:
@@ -170,7 +170,7 @@ class Rules:
         return ValueError(f"no game of {self.title} reaches {which}: {problem}")
 
     def check_many(self, states: Any) -> States:
-        """:meth:`check_states` for less than a microsecond a record: ranges, and one in 1024 completely."""
+        """Check the ranges of all records, and one in 1024 as :meth:`check_states` does."""
         self.check_states(self.check_ranges(states)[:: 1024 if self.limits else 1])
         return cast(States, states)
 
@@ -178,10 +178,10 @@ class Rules:
         return f"<rules of {self.title}>"
 
     def __reduce__(self) -> tuple[Callable[[str], Rules], tuple[str]]:
-        """Copies and pickles are the rules themselves, found where they are defined."""
+        """Copy and pickles are the rules themselves, found where they are defined."""
         return load, (self.module,)
 
 
 def load(module: str) -> Rules:
-    """The rules of the class ``Game`` that a module has."""
+    """Return the rules of the class ``Game`` that a module has."""
     return cast(Rules, import_module(module).Game.rules)

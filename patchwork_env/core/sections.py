@@ -32,7 +32,7 @@ class Section(BaseModel):
     )
 
     def fixed_values(self, prefix: str = "") -> dict[str, Any]:
-        """The values of the type :data:`Fixed`, also in sections, by their full keys, as JSON has them."""
+        """Return the JSON values of the type :data:`Fixed` by their full keys, those of sections included."""
         dumped = self.model_dump(mode="json")
         fixed: dict[str, Any] = {}
         for name, field in type(self).model_fields.items():

@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 
 
 class Layout:
-    """The layout of named tensors in a vector: one behind the other, each flattened row by row.
+    """The layout of named tensors in a vector: concatenated, each flattened row by row.
 
     ``shapes`` and ``slices`` of the vector are those of the tensors by name, in its order. No entry of an
     observation is below 0 or above ``upper_bounds``, float32 ``(size,)``, 1 unless the game says otherwise.
@@ -32,7 +32,7 @@ class Layout:
         self.upper_bounds: Observation = np.ones(self.size, np.float32)
 
     def as_dict(self, vector: Observation) -> dict[str, Observation]:
-        """The named tensors of vectors ``(..., size)``, else ValueError, as views ``(..., *shape)``."""
+        """Return views ``(..., *shape)`` of vectors ``(..., size)`` by name, else ValueError."""
         if getattr(vector, "shape", ())[-1:] != (self.size,):
             raise ValueError(f"observations have {self.size} entries each, unlike {short_repr(vector)}")
         batch = vector.shape[:-1]
@@ -43,11 +43,11 @@ class Layout:
 
 
 def shares(counts: npt.ArrayLike, whole: int) -> Observation:
-    """A table of ``counts / whole``, float32: a kernel's division takes as long as the rest of a feature."""
+    """Return a table of ``counts / whole``, float32; a lookup is faster than a division."""
     return np.asarray(counts, np.float32) / np.float32(whole)
 
 
 @kernel
 def read_number(feature: float, scale: int, most: int) -> int:
-    """The number from 0 to ``most`` that was divided by ``scale`` to make an entry of an observation."""
+    """Return the integer of ``0 ... most`` whose quotient by ``scale`` is an entry of an observation."""
     return int(min(max(feature * scale + 0.5, 0), most)) if feature == feature else 0

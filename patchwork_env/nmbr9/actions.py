@@ -1,4 +1,4 @@
-"""Actions: the numbering of ``Discrete(16394)`` and what an action means.
+"""Actions: the numbering of ``Discrete(16394)`` and the meaning of an action.
 
 =============================================  ===============================================================
 index                                          meaning
@@ -9,7 +9,7 @@ index                                          meaning
 =============================================  ===============================================================
 
 Orientation ``o`` is ``o`` clockwise quarter turns. Where two orientations look the same (tiles 0 and 8), only
-the lower one is legal. An action does not name the level on which the tile will lie: that follows from the
+the lower one is legal. An action does not name the level of the tile: that follows from the
 height of the cells below it, which must be the same for all of them.
 
 Rows and columns are those of the present position. The real table has no edge; this one is a window of 64x64
@@ -53,7 +53,7 @@ MAX_SPREAD = TABLE_SIZE - 1
 
 
 class Move(NamedTuple):
-    """What an action does: it places the tile of a digit on cells of a level.
+    """The effect of an action: it places the tile of a digit on cells of a level.
 
     In free order, choosing a digit is a move as well, without level and cells.
     """
@@ -72,29 +72,29 @@ class Placement(NamedTuple):
 
 
 def place_action(orientation: int, row: int, column: int) -> int:
-    """The action that places the tile; the inverse of :func:`placement`."""
+    """Return the action that places the tile; the inverse of :func:`placement`."""
     return orientation * NUM_ANCHORS + row * TABLE_SIZE + column
 
 
 def choose_action(digit: int) -> int:
-    """The action that chooses the tile of a digit."""
+    """Return the action that chooses the tile of a digit."""
     return FIRST_CHOICE + digit
 
 
 def placement(action: int) -> Placement:
-    """The parts of a placing action; the inverse of :func:`place_action`."""
+    """Return the parts of a placing action; the inverse of :func:`place_action`."""
     orientation, anchor = divmod(action, NUM_ANCHORS)
     return Placement(orientation, *divmod(anchor, TABLE_SIZE))
 
 
 @lru_cache(maxsize=4096)
 def cells_at(digit: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """The cells that a tile covers; equal placements give one and the same object."""
+    """Return the cells that a tile covers; equal placements give one and the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[digit][orientation])
 
 
 def encode(move: Any, digit: int | None) -> int:
-    """The action of a move, whose level is not checked; ValueError if the value is no move on the table.
+    """Return the action of a move, whose level is not checked; ValueError for other values.
 
     ``digit`` is that of the tile to be placed, None if one is to be chosen.
     """
@@ -110,7 +110,7 @@ def encode(move: Any, digit: int | None) -> int:
         raise ValueError(f"{wrong}; the tile to be placed is {digit}")
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
-        raise ValueError(f"the cells {short_repr(sorted(cells))} lie beyond the table")
+        raise ValueError(f"the cells {short_repr(sorted(cells))} are beyond the table")
     shape = normalize(cells)
     if shape not in ORIENTED[digit]:
         raise ValueError(f"the cells {short_repr(sorted(cells))} are not a placement of the tile {digit}")

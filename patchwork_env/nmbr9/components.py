@@ -12,7 +12,7 @@ MAX_CARDS = 40
 """The size of the largest deck; any digit may be in it any number of times."""
 ORDERS = ("unknown", "known", "free")
 """The orders in which tiles come, the variants U, K and F of arXiv 2001.04238: card by card from a shuffled
-deck, card by card from a deck whose order everybody knows, or chosen freely by each player."""
+deck, card by card from a deck whose order all players know, or chosen freely by each player."""
 
 TILES: tuple[Cells, ...] = tuple(
     parse(drawing.split())

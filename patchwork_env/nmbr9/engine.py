@@ -74,7 +74,7 @@ Levels = npt.NDArray[np.uint64]
 def new(
     states: States, i: int, num_players: int, order: int, max_digit: int, copies: int, num_rounds: int
 ) -> None:
-    """Sets up a game with a deck of ``copies`` of the digits up to ``max_digit``, in ascending order."""
+    """Set up a game with a deck of ``copies`` of the digits up to ``max_digit``, in ascending order."""
     states[i]["piece"][:, :] = 0
     states[i]["level"][:, :] = 0
     states[i]["row"][:, :] = 0
@@ -94,7 +94,7 @@ def new(
 
 @kernel
 def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
-    """Brings the cards of the deck from ``first`` on into a uniformly random order."""
+    """Bring the cards of the deck from ``first`` on into a uniformly random order."""
     deck = states[i]["deck"]
     for k in range(states[i]["num_cards"] - 1, first, -1):
         other = first + random_below(streams, i, k - first + 1)
@@ -103,7 +103,7 @@ def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
 
 @kernel
 def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begins a game; in free order there is nothing to shuffle."""
+    """Begin a game; in free order there is nothing to shuffle."""
     copy_record(states, i, initial_state, 0)
     if flags & SHUFFLED and states[i]["order"] != FREE:
         shuffle(states, i, streams, 0)
@@ -111,11 +111,11 @@ def deal(states: States, i: int, streams: Streams, initial_state: States, flags:
 
 @kernel(inline=True)
 def num_players(states: States, i: int) -> int:
-    """The number of players, 1-4."""
+    """Return the number of players, 1-4."""
     return int(states[i]["num_players"])
 
 
-# --- what is on the table ---------------------------------------------------------------------------------
+# --- the table ---------------------------------------------------------------------------------
 
 
 @kernel
@@ -126,14 +126,14 @@ def is_over(states: States, i: int) -> bool:
 
 @kernel
 def num_placed(states: States, i: int, player: int) -> int:
-    """The number of tiles on a player's table."""
+    """Return the number of tiles on a player's table."""
     has_acted = player < states[i]["current_player"]
     return int(states[i]["round"]) + int(has_acted and states[i]["chosen"][player] == NO_DIGIT)
 
 
 @kernel
 def digit_to_place(states: States, i: int) -> int:
-    """The digit of the tile to be placed in a game that is not over; ``NO_DIGIT`` if one is to be chosen."""
+    """Return the digit of the tile to place in a game that is not over, or ``NO_DIGIT`` before a choice."""
     if states[i]["order"] == FREE:
         return int(states[i]["chosen"][states[i]["current_player"]])
     return int(states[i]["deck"][states[i]["round"]])
@@ -141,7 +141,7 @@ def digit_to_place(states: States, i: int) -> int:
 
 @kernel
 def supply(states: States, i: int, player: int, counts: npt.NDArray[np.int64]) -> None:
-    """Counts the tiles of each digit, ``(10,)``, that a player in free order may still choose."""
+    """Count the tiles of each digit, ``(10,)``, that a player in free order may still choose."""
     counts[:] = 0
     for k in range(states[i]["num_cards"]):
         counts[states[i]["deck"][k]] += 1
@@ -151,7 +151,7 @@ def supply(states: States, i: int, player: int, counts: npt.NDArray[np.int64]) -
 
 @kernel
 def paint(states: States, i: int, player: int, levels: Levels) -> int:
-    """Paints a player's table, and an empty level above it; returns the table's number of levels."""
+    """Paint a player's table, and an empty level above it; returns the table's number of levels."""
     number = 0
     for t in range(num_placed(states, i, player)):
         number = max(number, 1 + int(states[i]["level"][player, t]))
@@ -167,7 +167,7 @@ def paint(states: States, i: int, player: int, levels: Levels) -> int:
 
 @kernel
 def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, int, int]:
-    """The first row, first column, and numbers of rows and columns of a table's first ``number`` tiles."""
+    """Return the first row, first column, height and width of a table's first ``number`` tiles."""
     top, left, bottom, right = 2 * TABLE_SIZE, 2 * TABLE_SIZE, 0, 0
     for t in range(number):
         piece = states[i]["piece"][player, t]
@@ -191,7 +191,7 @@ def _is_supporting(states: States, i: int, player: int, level: int) -> bool:
 
 @kernel(allocates=True)
 def legal(states: States, i: int, maps: LegalSet) -> int:
-    """Writes the legal actions of the current player and returns their number."""
+    """Write the legal actions of the current player and return their number."""
     maps[:, :] = _U0
     if is_over(states, i):
         return 0
@@ -234,7 +234,7 @@ def _write_choices(states: States, i: int, maps: LegalSet) -> int:
 
 @kernel
 def _write_first_placements(digit: int, maps: LegalSet) -> int:
-    """Writes the middle as the only place of the first tile; any other would make the same table."""
+    """Write the middle as the only place of the first tile; any other would make the same table."""
     count = 0
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
@@ -248,7 +248,7 @@ def _write_first_placements(digit: int, maps: LegalSet) -> int:
 
 @kernel(allocates=True)
 def _write_placements(levels: Levels, level: int, digit: int, first: int, end: int, maps: LegalSet) -> None:
-    """Adds the anchors in rows ``first ... end - 1`` at which a tile fits and touches a tile of the level."""
+    """Add the anchors in rows ``first ... end - 1`` at which a tile fits and touches a tile of the level."""
     blocked, near = np.empty(NUM_ROWS, np.uint64), np.empty(NUM_ROWS, np.uint64)
     last = end + LONGEST_SIDE - 1
     _write_cells(
@@ -274,7 +274,7 @@ def _write_cells(
     blocked: npt.NDArray[np.uint64],
     near: npt.NDArray[np.uint64],
 ) -> None:
-    """Writes which cells of some rows of a level cannot be taken and which lie next to its tiles.
+    """Write which cells of some rows of a level cannot be taken and which lie next to its tiles.
 
     There is nothing before these rows, and ``cover`` has one row more. On an empty level every cell counts as
     next to tiles. Words have no bits for cells beyond the last column; on the table itself these are free, as
@@ -295,7 +295,7 @@ def _write_cells(
 def _remove_single_supports(
     states: States, i: int, player: int, level: int, digit: int, maps: LegalSet
 ) -> None:
-    """Removes placements on ``level`` that rest on a single tile; the maps must have no higher levels yet."""
+    """Remove placements on ``level`` that rest on a single tile; the maps must have no higher levels yet."""
     for t in range(num_placed(states, i, player)):
         if states[i]["level"][player, t] == level - 1:
             below = states[i]["piece"][player, t]
@@ -310,7 +310,7 @@ def _remove_single_supports(
 
 @kernel
 def _remove_too_far(top: int, left: int, digit: int, maps: LegalSet) -> None:
-    """Removes placements behind the tiles with which these would spread too far; see :func:`_is_too_far`."""
+    """Remove placements after the tiles with which these would spread too far; see :func:`_is_too_far`."""
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
         maps[orientation, min(top + MAX_SPREAD + 1 - tables.HEIGHTS[piece], TABLE_SIZE) :] = _U0
@@ -322,7 +322,7 @@ def _remove_too_far(top: int, left: int, digit: int, maps: LegalSet) -> None:
 def _is_too_far(states: States, i: int, player: int, piece: int, row: int, column: int) -> bool:
     """Whether the tiles would spread over more than ``MAX_SPREAD`` rows or columns.
 
-    They can do so behind the tiles only: the window has no anchors that are too far before them.
+    They can do so after the tiles only: the window has no anchors that are too far before them.
     """
     bottom, right = row + tables.HEIGHTS[piece], column + tables.WIDTHS[piece]
     if max(bottom, right) <= MAX_SPREAD:
@@ -363,7 +363,7 @@ def is_legal(states: States, i: int, action: int) -> bool:
 
 @kernel(allocates=True)
 def level_of(states: States, i: int, action: int) -> int:
-    """The level on which a legal placement of the current player lies."""
+    """Return the level on which a legal placement of the current player lies."""
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, states[i]["current_player"], levels)
     piece = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS
@@ -372,7 +372,7 @@ def level_of(states: States, i: int, action: int) -> int:
 
 @kernel
 def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> int:
-    """The level on which all cells of a placement can be taken, or -1 if they are not equally high."""
+    """Return the level on which all cells of a placement can be taken, or -1 if they are not equally high."""
     for level in range(number):
         any_covered, all_covered = False, True
         for k in range(tables.HEIGHTS[piece]):
@@ -419,7 +419,7 @@ def _rests_on_one(states: States, i: int, player: int, level: int, piece: int, r
 
 @kernel
 def apply(states: States, i: int, action: int) -> None:
-    """Plays a legal action of the current player."""
+    """Play a legal action of the current player."""
     player = int(states[i]["current_player"])
     next_player = (player + 1) % int(states[i]["num_players"])
     if action >= FIRST_CHOICE:
@@ -440,7 +440,7 @@ def apply(states: States, i: int, action: int) -> None:
 
 @kernel
 def _center(states: States, i: int, player: int) -> None:
-    """Shifts a table back to the middle."""
+    """Shift a table back to the middle."""
     number = num_placed(states, i, player)
     top, left, height, width = bounds(states, i, player, number)
     down, right = tables.FIRST_INDEX[height] - top, tables.FIRST_INDEX[width] - left
@@ -450,14 +450,14 @@ def _center(states: States, i: int, player: int) -> None:
             states[i]["column"][player, t] += right
 
 
-# --- what players know ------------------------------------------------------------------------------------
+# --- hidden information ------------------------------------------------------------------------------------
 
 
 @kernel
 def hide(states: States, i: int) -> None:
-    """Leaves what all players know of a game that goes on.
+    """Reduce a game that is not over to what all players know.
 
-    What was chosen and placed in this round is taken back, and cards to come whose order nobody knows lie in
+    Choices and placements of this round are undone, and upcoming cards whose order is unknown are in
     ascending order.
     """
     number = int(states[i]["round"])
@@ -476,7 +476,7 @@ def hide(states: States, i: int) -> None:
 
 @kernel
 def _sort(deck: npt.NDArray[np.uint8], first: int, end: int) -> None:
-    """Brings the cards ``first ... end - 1`` into ascending order."""
+    """Bring the cards ``first ... end - 1`` into ascending order."""
     for k in range(first + 1, end):
         card, place = deck[k], k
         while place > first and deck[place - 1] > card:
@@ -487,9 +487,9 @@ def _sort(deck: npt.NDArray[np.uint8], first: int, end: int) -> None:
 
 @kernel(allocates=True)
 def determinize(states: States, i: int, streams: Streams) -> None:
-    """Draws anew what the current player cannot know, so that nothing depends on it any more.
+    """Sample the information hidden from the current player anew.
 
-    That is the order of cards to come, if it is unknown, and what the others have done in this round.
+    That is the order of upcoming cards, if it is unknown, and the moves of the others in this round.
     """
     if is_over(states, i):
         return
@@ -530,7 +530,7 @@ def draw(states: States, i: int, streams: Streams) -> None:
 
 @kernel
 def points(states: States, i: int, player: int, number: int) -> int:
-    """The sum of digit times level over a player's first ``number`` tiles."""
+    """Return the sum of digit times level over a player's first ``number`` tiles."""
     total = 0
     for t in range(number):
         digit = int(states[i]["piece"][player, t]) // NUM_TURNS
@@ -540,13 +540,13 @@ def points(states: States, i: int, player: int, number: int) -> int:
 
 @kernel
 def score(states: States, i: int, player: int) -> int:
-    """The sum of digit times level over a player's tiles; at any time of the game."""
+    """Return the sum of digit times level over a player's tiles; at any time of the game."""
     return points(states, i, player, num_placed(states, i, player))
 
 
 @kernel
 def visible_score(states: States, i: int, observer: int, player: int) -> int:
-    """A player's score as another one sees it: what is placed in a round shows at its end."""
+    """Return a player's score as another one sees it: without the placements of this round."""
     if player == observer:
         return score(states, i, player)
     return points(states, i, player, int(states[i]["round"]))

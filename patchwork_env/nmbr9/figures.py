@@ -1,4 +1,4 @@
-"""Figures of games that one player plays: the score, and the levels on which tiles lie."""
+"""Figures of games that one player plays: the score, and the levels of the tiles."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class GameStats:
         pass
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """The :func:`statistics_of_games` that end with ``(T, num_games)`` turns."""
+        """Return the :func:`statistics_of_games` that end with ``(T, num_games)`` turns."""
         finals = empty_states(states.size)
         ended = _list_finals(states.reshape(-1), actions.reshape(-1), finals)
         return statistics_of_games(finals[:ended])
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Nothing: there are no counts."""
+        """Return no arrays: there are no counts."""
         return {}
 
     def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 def player_figures(finals: States, players: int) -> dict[str, npt.NDArray[np.int64]]:
@@ -80,7 +80,7 @@ def _count_up(finals: States, scores: npt.NDArray[np.int64]) -> None:
 
 @kernel(allocates=True)
 def _list_finals(states: States, actions: npt.NDArray[np.int64], finals: States) -> int:
-    """Lists the games that the actions end; returns their number."""
+    """List the games that the actions end; returns their number."""
     ended = 0
     for i in range(len(states)):
         if states[i]["round"] + 1 == states[i]["num_rounds"]:

@@ -33,8 +33,8 @@ class Game(BaseGame[Move]):
         seed: The seed of the random deck, ``0 ... 2**64 - 1``; None for a fresh random game.
         deck: The digits of 1-40 cards in the order in which they come, instead of a seed.
         players: The number of players, 1-4.
-        order: The order of the tiles. With ``"unknown"`` nobody knows which cards are to come, with
-            ``"known"`` everybody does, and with ``"free"`` each player chooses which of the tiles left to
+        order: The order of the tiles. With ``"unknown"`` no player knows the next cards, with
+            ``"known"`` all players do, and with ``"free"`` each player chooses which of the tiles left to
             place next. The rules are the same for the first two.
         max_digit: The highest digit in the random deck.
         copies: The number of cards of each digit in the random deck.
@@ -66,7 +66,7 @@ class Game(BaseGame[Move]):
         options = {"players": players, "order": order, "deck_size": deck_size, "deck": deck}
         super().__init__(seed, max_digit=max_digit, copies=copies, **options, **unknown)
 
-    # --- what is on the table -----------------------------------------------------------------------------
+    # --- the table -----------------------------------------------------------------------------
 
     @property
     def num_rounds(self) -> int:
@@ -101,7 +101,7 @@ class Game(BaseGame[Move]):
         return self.deck[self.round + 1 : self.num_rounds] if self.order == "known" else ()
 
     def remaining(self, player: int = 0) -> tuple[int, ...]:
-        """The number of tiles that are left of each digit, ten numbers.
+        """Return the number of tiles that are left of each digit, ten numbers.
 
         In free order these are the tiles from which the player may choose. Otherwise they are the cards that
         have not been turned, even those that will never come; they are the same for all players.
@@ -114,7 +114,7 @@ class Game(BaseGame[Move]):
         return tuple(counts.tolist())
 
     def placements(self, player: int = 0) -> tuple[Move, ...]:
-        """The tiles on a player's table in order of placing, with cells as :meth:`decode` has them now."""
+        """Return the tiles on a player's table in order, with cells in the coordinates of :meth:`decode`."""
         who, record = self._check_player(player), self.state[0]
         moves = []
         for t in range(engine.num_placed(self.state, 0, who)):
@@ -125,7 +125,7 @@ class Game(BaseGame[Move]):
         return tuple(moves)
 
     def heights(self, player: int = 0) -> npt.NDArray[np.int8]:
-        """The number of tiles on each cell of a player's table, as an int8 array ``(64, 64)``."""
+        """Return the number of tiles on each cell of a player's table, as an int8 array ``(64, 64)``."""
         heights = np.zeros((TABLE_SIZE, TABLE_SIZE), np.int8)
         for move in self.placements(player):
             for cell in move.cells:
@@ -152,13 +152,13 @@ class Game(BaseGame[Move]):
         index = encode(move, self.digit)
         level = self.decode(index).level
         if level != move.level:
-            raise IllegalActionError(f"the tile {move.digit} would lie on level {level}, not on {move.level}")
+            raise IllegalActionError(f"the tile {move.digit} would be on level {level}, not on {move.level}")
         return index
 
-    # --- what players know --------------------------------------------------------------------------------
+    # --- hidden information --------------------------------------------------------------------------------
 
     def public(self) -> Game:
-        """The game as far as all players know it: when this round began, with unknown cards in order."""
+        """Return the game that all players know: when this round began, with unknown cards in order."""
         states = copy_of(self.state)
         if not self.is_over:
             engine.hide(states, 0)
@@ -166,7 +166,7 @@ class Game(BaseGame[Move]):
 
     @property
     def num_public_moves(self) -> int:
-        """How many moves of :attr:`history` all players know: those of complete rounds."""
+        """The number of moves of :attr:`history` that all players know: those of complete rounds."""
         player = self.current_player
         has_chosen = self.state[0]["chosen"][player] != NO_DIGIT
         return max(self.num_moves - player - self.num_players * int(has_chosen), 0)
@@ -177,7 +177,7 @@ class Game(BaseGame[Move]):
         return f"round {self.round} of {self.num_rounds}"
 
     def _first_corner(self) -> notation.Corner | None:
-        """The top-left corner of the current player's first tile; None if there is no tile yet."""
+        """Return the top-left corner of the current player's first tile; None if there is no tile yet."""
         record, player = self.state[0], self.current_player
         if not engine.num_placed(self.state, 0, player):
             return None

@@ -10,7 +10,7 @@ players by turns::
 
 A game that started from a stored state has ``nmbr9/1 state=<hexadecimal bytes>`` as its first line. A
 position is one line as well: it says who is to move, which digits the players have chosen in free order, and
-which tiles lie on each player's table, in the order in which they were placed, with ``-`` for none::
+the tiles on each player's table, in the order in which they were placed, with ``-`` for none::
 
     nmbr9/1 players=2 order=unknown rounds=20 deck=4,7,... player=1 chosen=-,- tables=4/0@0,0;7/3@-2,5|4/1@0,0
 """
@@ -43,10 +43,10 @@ Corner = tuple[int, int]  # the row and column of the top-left corner of a tile'
 
 
 def move_text(action: int, digit: int | None, first: Corner | None) -> str:
-    """The word of a legal action.
+    """Return the word of a legal action.
 
     ``digit`` is that of the tile to be placed, None if one is to be chosen; ``first`` is the corner of the
-    first tile on the table, None as long as there is none.
+    first tile on the table, or None.
     """
     if action >= actions.FIRST_CHOICE:
         return f"={action - actions.FIRST_CHOICE}"
@@ -56,7 +56,7 @@ def move_text(action: int, digit: int | None, first: Corner | None) -> str:
 
 
 def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
-    """The action of a word, the inverse of :func:`move_text`; it may still be illegal."""
+    """Return the action of a word, the inverse of :func:`move_text`; it may still be illegal."""
     if match := _CHOOSE.fullmatch(text):
         return actions.choose_action(int(match[1]))
     piece, down, right = parse_tile(text)
@@ -67,17 +67,17 @@ def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
     top, left = first or middle(piece)
     row, column = top + down, left + right
     if not (0 <= row < actions.TABLE_SIZE and 0 <= column < actions.TABLE_SIZE):
-        raise ValueError(f"{text!r} lies beyond the table")
+        raise ValueError(f"{text!r} is beyond the table")
     return actions.place_action(piece % actions.NUM_TURNS, row, column)
 
 
 def tile_text(piece: int, down: int, right: int) -> str:
-    """The word for a piece that lies ``down`` rows below and ``right`` columns right of the first tile."""
+    """Return the word for a piece ``down`` rows below and ``right`` columns right of the first tile."""
     return f"{piece // actions.NUM_TURNS}/{piece % actions.NUM_TURNS}@{down},{right}"
 
 
 def parse_tile(text: str) -> tuple[int, int, int]:
-    """The piece, rows and columns of a word, the inverse of :func:`tile_text`; numbers are at most 99."""
+    """Return the piece, rows and columns of a word of :func:`tile_text`; numbers are at most 99."""
     match = _PLACE.fullmatch(text)
     if not match:
         examples = "'7/3@-2,5' or, in free order, '=7'"
@@ -93,7 +93,7 @@ _FIRST = 100  # the row and column that the first tile on a table gets; only dif
 
 
 def write_set_up(states: States) -> dict[str, str]:
-    """The fields of the set-up with which the game of the first record began."""
+    """Return the fields of the set-up with which the game of the first record began."""
     record = states[0]
     return {
         "players": str(record["num_players"]),
@@ -104,7 +104,7 @@ def write_set_up(states: States) -> dict[str, str]:
 
 
 def read_set_up(fields: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a game from the fields of :func:`write_set_up`."""
+    """Return the options of a game from the fields of :func:`write_set_up`."""
     return {
         "deck": parse_numbers(fields["deck"]),
         "players": parse_number(fields["players"]),
@@ -114,7 +114,7 @@ def read_set_up(fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def write_position(states: States) -> dict[str, str]:
-    """The fields that describe the first record."""
+    """Return the fields that describe the first record."""
     record = states[0]
     players = range(record["num_players"])
     chosen = [int(record["chosen"][player]) for player in players]
@@ -133,7 +133,7 @@ def _write_table(states: States, player: int) -> str:
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """An array of one record for the fields of a position; the inverse of :func:`write_position`."""
+    """Return an array of one record for the fields of a position; the inverse of :func:`write_position`."""
     options = read_set_up(fields)
     players = options["players"]
     states = set_up({**RULES.options, **options}, {}).initial_state
@@ -143,13 +143,13 @@ def read_position(fields: Mapping[str, str]) -> States:
         raise ValueError(f"{players} players have {len(tables)} tables and {len(chosen)} chosen digits")
     if options["order"] != ORDERS[FREE] and any(digit != _NOTHING for digit in chosen):
         raise ValueError(
-            f"nobody can have chosen {short_repr(fields['chosen'])}: the order is {options['order']}"
+            f"no player can have chosen {short_repr(fields['chosen'])}: the order is {options['order']}"
         )
     states["current_player"] = check_between(parse_number(fields["player"]), 0, players - 1, "player")
     for player, words in enumerate(tables):
         if len(words) > options["deck_size"]:
             raise ValueError(f"player {player} has {len(words)} tiles in {options['deck_size']} rounds")
-    states["round"] = len(tables[-1])  # whoever plays last has placed no tile in a round that goes on
+    states["round"] = len(tables[-1])  # the last player has placed no tile in an incomplete round
     for player, digit in enumerate(chosen):
         if digit != _NOTHING:
             number = check_between(parse_number(digit), 0, NUM_DIGITS - 1, "a chosen digit")

@@ -1,4 +1,4 @@
-"""Observations: what an agent sees of a state, as one float32 vector or as named tensors of the same content.
+"""Observations of a state, as one float32 vector or as named tensors of the same content.
 
 =============  ==============  ===============================================================================
 name           shape           content
@@ -10,21 +10,21 @@ name           shape           content
 ``tile``       (10,)           1 for the digit that the observer must place next; zeros if it is not known yet
 ``remaining``  (10,)           tiles left of each digit / 2: cards that have not been turned, or in free order
                                the tiles from which the observer may choose
-``upcoming``   (40,)           in known order, the cards behind ``tile``: (digit + 1) / 10; then zeros
+``upcoming``   (40,)           in known order, the cards after ``tile``: (digit + 1) / 10; then zeros
 ``phase``      (5,)            the observer is to move, must choose a digit; tiles that the observer has still
                                to place / 40; the order is known, is free
-``players``    (4, 3)          the observer first, the others by turns: takes part, score / 100, tiles placed
+``players``    (4, 3)          the observer first, others by turns: takes part, score / 100, tiles placed
                                / 40
 ``tiles``      (4, 40, 6)      their tiles, in the order of placing: present, digit / 9, orientation / 3,
                                level / 8, row / 63, column / 63
 =============  ==============  ===============================================================================
 
-The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
+The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries are in
 0 ... 1 except those of levels, remaining tiles and scores; see ``LAYOUT.upper_bounds``. Rows and columns are
 those of the actions. ``tiles`` holds all of a table, however far it spreads; ``heights`` and ``tops`` show
 its middle as an image.
 
-Players place the tile of a card at the same time, so of the others' tables an observer sees what was there at
+Players place the tile of a card at the same time, so an observer sees the others' tables as they were at
 the end of the last complete round.
 """
 
@@ -88,7 +88,7 @@ _HALF = _F(0.5)
 
 @kernel
 def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
-    """Writes what a player sees of a state to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
+    """Write the observation of a player to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
     out[:] = 0
     _write_picture(states, i, observer, out)
     _write_cards(states, i, observer, out)
@@ -105,10 +105,10 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
 
 @kernel
 def read_observation(observation: Observation, states: States, i: int) -> None:
-    """Writes the game of one player that an observation shows, with the observer's table.
+    """Write the game of one player that an observation shows, with the observer's table.
 
     The tile to be placed is the next card, or a digit is to be chosen if it is not known; the cards to come
-    lie in ascending order. Of an array that is no observation the result has no meaning, but each of its
+    are in ascending order. For an array that is not an observation the result has no meaning, but each of its
     fields is within its bounds.
     """
     state = states[i]
@@ -133,7 +133,7 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
 
 @kernel
 def _read_tiles(observation: Observation, states: States, i: int) -> int:
-    """Reads the tiles of the observer, and the round and cards that follow from them; returns how many."""
+    """Read the tiles of the observer, and the round and cards that follow from them; returns how many."""
     state, begin, placed = states[i], _TILES, 0
     while placed < MAX_CARDS and observation[begin] > _HALF:
         digit = read_number(observation[begin + 1], 9, NUM_DIGITS - 1)
@@ -194,7 +194,7 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
 
 @kernel
 def _write_tiles(states: States, i: int, player: int, number: int, out: Observation, begin: int) -> None:
-    """Writes the first tiles of a table where they would lie without later ones, which must not show."""
+    """Write the first tiles of a table where they would be without the later, hidden ones."""
     if number == 0:
         return
     top, left, height, width = bounds(states, i, player, number)

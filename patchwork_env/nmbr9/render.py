@@ -2,7 +2,7 @@
 
 :func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
 belong to the optional extra ``render``. All tables stand side by side as reliefs seen from the lower right:
-every level lies a little higher than the one below it.
+every level is a little higher than the one below it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LEGEND = f"tiles: the uppermost ones, by letter and digit   levels: theirs, 0 i
 
 
 def _text(game: Game) -> str:
-    """Draws a game as text: for each player the tiles in words, and where they lie.
+    """Draw a game as text: for each player the tiles in words, and the table.
 
     Rows and columns are numbered as in moves, from the table's first tile.
     """
@@ -51,7 +51,7 @@ def _text(game: Game) -> str:
 
 
 def tables(game: Game, viewer: int | None = None) -> str:
-    """The tables alone; with a ``viewer``, of the others' what this player knows."""
+    """Return the tables alone; with a ``viewer``, only what this player knows."""
     known = game if viewer is None else game.public()
     tables = [(game if player == viewer else known).placements(player) for player in range(game.num_players)]
     blocks = [
@@ -77,7 +77,7 @@ def _headline(game: Game, names: tuple[str, ...]) -> str:
 
 
 def _table(moves: Sequence[Move]) -> Iterator[str]:
-    """The tiles in words, by levels, and the rows that they cover: the uppermost ones and their levels."""
+    """Return the tiles in words, by levels, and the rows of the table with the uppermost tiles."""
     if not moves:
         return
     lettered = list(zip(_LETTERS, moves, strict=False))
@@ -105,7 +105,7 @@ def _table(moves: Sequence[Move]) -> Iterator[str]:
 
 
 def _word(move: Move, first: Move) -> str:
-    """The word that placed a tile on the table with this first one."""
+    """Return the word that placed a tile on the table with this first one."""
     (row, column), (top, left) = _corner(move), _corner(first)
     orientation = ORIENTED[move.digit].index(normalize(move.cells))
     return tile_text(NUM_TURNS * move.digit + orientation, row - top, column - left)
@@ -139,7 +139,7 @@ assert len(_TOPS) == len(_SIDES) == NUM_DIGITS
 
 
 class View:
-    """Where the cells of a table lie in its panel."""
+    """The positions of the cells of a table in its panel."""
 
     def __init__(self, moves: Sequence[Move], left: float, top: float) -> None:
         cells = [(*cell, (move.level or 0) + 1) for move in moves for cell in move.cells] or [(0, 0, 0)]
@@ -155,7 +155,7 @@ class View:
         self._top = top + PANEL / 2 - self.cell * middle[0]
 
     def point(self, row: float, column: float, height: float) -> Point:
-        """The point at which a corner of the grid is seen that lies ``height`` tiles above the table."""
+        """Return the point in the picture of a corner of the grid ``height`` tiles above the table."""
         return (
             self._left + self.cell * (column - _RISE * height),
             self._top + self.cell * (row - _RISE * height),
@@ -186,7 +186,7 @@ def _status(game: Game, player: int) -> str:
 
 
 def add_table(scene: Scene, moves: tuple[Move, ...], view: View) -> None:
-    """Adds the tiles from the lowest level up, and the digit of every tile that can be seen."""
+    """Add the tiles from the lowest level up, and the digit of every tile that can be seen."""
     heights: dict[Cell, int] = {}
     for move in moves:
         for cell in move.cells:
@@ -212,7 +212,7 @@ def _is_seen(heights: dict[Cell, int], cell: Cell, height: int) -> bool:
 
 
 def _add_tile(scene: Scene, move: Move, view: View) -> None:
-    """Adds a tile: its walls below and to the right, its cells, and a line around it."""
+    """Add a tile: its walls below and to the right, its cells, and a line around it."""
     level = move.level or 0
     top, side = _TOPS[move.digit], _SIDES[move.digit]
     for row, column in sorted(move.cells):

@@ -21,7 +21,7 @@ from patchwork_env.nmbr9.tables import middle
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """How games begin; a deck of one ``reset`` replaces that of the environment."""
+    """Return how games begin; the deck of a ``reset`` replaces that of the environment."""
     players = check_between(options["players"], 1, MAX_PLAYERS, "players")
     order = ORDERS.index(check_one_of(options["order"], ORDERS, "order"))
     max_digit, copies, deck = options["max_digit"], options["copies"], options["deck"]
@@ -41,7 +41,7 @@ def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetU
 
 
 def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
-    """The highest digit and the number of cards of each digit in a deck."""
+    """Return the highest digit and the number of cards of each digit in a deck."""
     highest = check_between(max_digit, 0, NUM_DIGITS - 1, "max_digit")
     number = check_between(copies, 1, MAX_CARDS, "copies")
     if number * (highest + 1) > MAX_CARDS:
@@ -51,7 +51,7 @@ def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
 
 
 def check_deck(deck: Iterable[Any]) -> list[int]:
-    """The digits of a deck of 1-40 cards."""
+    """Return the digits of a deck of 1-40 cards."""
     digits = as_integers(deck, "deck", "a card of the deck")
     if not 1 <= len(digits) <= MAX_CARDS:
         raise ValueError(f"the deck has {len(digits)} cards; allowed are 1 to {MAX_CARDS}")
@@ -65,7 +65,7 @@ def check_deck(deck: Iterable[Any]) -> list[int]:
 
 
 def limits(states: States) -> Limits:
-    """The lowest and the highest value of each field."""
+    """Return the lowest and the highest value of each field."""
     return {
         "num_players": (1, MAX_PLAYERS),
         "num_cards": (1, MAX_CARDS),
@@ -83,7 +83,7 @@ def limits(states: States) -> Limits:
 
 
 def find_contradiction(states: States) -> str | None:
-    """Says why the first record cannot be a state of a game; None if it is one."""
+    """State why the first record cannot be a state of a game; None if it is one."""
     try:
         replayed = replay(states)
     except ValueError as error:
@@ -93,7 +93,7 @@ def find_contradiction(states: States) -> str | None:
 
 
 def replay(states: States) -> States:
-    """The state to which the moves of the first record lead; ValueError if one of them is impossible.
+    """Return the state to which the moves of the first record lead; ValueError if one of them is impossible.
 
     Its levels, rows and columns come from the moves. Of the record's own rows and columns, only the
     differences from those of each table's first tile matter.
@@ -128,7 +128,7 @@ def replay(states: States) -> States:
 
 
 def _num_steps(record: Any) -> int:
-    """The number of actions that lead to the record."""
+    """Return the number of actions that lead to the record."""
     players, player, rounds = (int(record[name]) for name in ("num_players", "current_player", "round"))
     if record["order"] != FREE:
         return rounds * players + player
@@ -137,7 +137,7 @@ def _num_steps(record: Any) -> int:
 
 
 def _stored_placement(record: Any, states: States, player: int, number: int) -> int:
-    """The action that placed a stored tile, found from its place relative to the first tile; -1 if none."""
+    """Return the action that placed a stored tile, from its place relative to the first; -1 if none."""
     piece = int(record["piece"][player, number])
     if number == 0:
         row, column = middle(piece)

@@ -4,7 +4,7 @@ One game is an array of length 1 and a batch an array of length n; copying a rec
 
 The table of each player is the list of the tiles on it, in the order in which they were placed. Their rows
 and columns are those of the present numbering of actions: a table that grows is shifted so that it stays in
-the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players act one after the other. In each round every
+the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players act in turn. In each round every
 player places one tile; in free order, every player chooses a tile before that.
 """
 
@@ -42,5 +42,5 @@ States = npt.NDArray[np.void]
 
 
 def empty_states(n: int) -> States:
-    """``n`` records of zeros, to be set up by the engine."""
+    """Return ``n`` records of zeros, to be set up by the engine."""
     return np.zeros(n, STATE)

@@ -35,7 +35,7 @@ def _footprints() -> npt.NDArray[np.uint64]:
 
 
 def _places_inside(upper: Cells, lower: Cells) -> int:
-    """The places where ``upper`` lies completely on ``lower``, as bits ``4 * row + column``."""
+    """Return the places where ``upper`` is completely on ``lower``, as bits ``4 * row + column``."""
     places = 0
     for row in range(LONGEST_SIDE):
         for column in range(LONGEST_SIDE):
@@ -65,5 +65,5 @@ row, and the last column, stay free."""
 
 
 def middle(piece: int) -> tuple[int, int]:
-    """The row and column at which a piece lies if it is the first on a table."""
+    """Return the row and column of a piece if it is the first on a table."""
     return int(FIRST_INDEX[HEIGHTS[piece]]), int(FIRST_INDEX[WIDTHS[piece]])

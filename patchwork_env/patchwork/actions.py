@@ -1,4 +1,4 @@
-"""Actions: the numbering of ``Discrete(2026)`` and what an action means.
+"""Actions: the numbering of ``Discrete(2026)`` and the meaning of an action.
 
 ========================================================  ====================================================
 index                                                     meaning
@@ -50,7 +50,7 @@ Kind = Literal["advance", "buy", "special"]
 
 
 class Move(NamedTuple):
-    """What an action does: its kind, the index of the patch bought, and the cells that are covered."""
+    """The effect of an action: its kind, the index of the patch bought, and the cells that are covered."""
 
     kind: Kind
     patch: int | None = None
@@ -67,29 +67,29 @@ class Placement(NamedTuple):
 
 
 def buy_action(slot: int, orientation: int, row: int, column: int) -> int:
-    """The action that buys and places the patch in ``slot``; the inverse of :func:`placement`."""
+    """Return the action that buys and places the patch in ``slot``; the inverse of :func:`placement`."""
     return FIRST_BUY + (slot * NUM_ORIENTATIONS + orientation) * NUM_CELLS + row * QUILT_SIZE + column
 
 
 def special_action(row: int, column: int) -> int:
-    """The action that places a special patch."""
+    """Return the action that places a special patch."""
     return FIRST_SPECIAL + row * QUILT_SIZE + column
 
 
 def placement(action: int) -> Placement:
-    """The parts of a buying action; the inverse of :func:`buy_action`."""
+    """Return the parts of a buying action; the inverse of :func:`buy_action`."""
     map_index, cell = divmod(action - FIRST_BUY, NUM_CELLS)
     return Placement(*divmod(map_index, NUM_ORIENTATIONS), *divmod(cell, QUILT_SIZE))
 
 
 @lru_cache(maxsize=4096)
 def cells_at(patch: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """The cells that a patch covers; equal placements give one and the same object."""
+    """Return the cells that a patch covers; equal placements give one and the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[patch][orientation])
 
 
 def decode(action: int, offered: tuple[int, ...]) -> Move:
-    """The move that a legal action means when the patches ``offered`` may be bought."""
+    """Return the move that a legal action means when the patches ``offered`` may be bought."""
     if action == ADVANCE:
         return Move("advance")
     if action >= FIRST_SPECIAL:
@@ -100,7 +100,7 @@ def decode(action: int, offered: tuple[int, ...]) -> Move:
 
 
 def encode(move: Any, offered: tuple[int, ...]) -> int:
-    """The action of a move, the inverse of :func:`decode`; ValueError if it is no move on the quilt."""
+    """Return the action of a move, the inverse of :func:`decode`; ValueError for other values."""
     if not isinstance(move, Move):
         raise ValueError(f"a move is a Move, not {short_repr(move)}")
     kind = check_one_of(move.kind, ("advance", "buy", "special"), "the kind of a move")
@@ -110,7 +110,7 @@ def encode(move: Any, offered: tuple[int, ...]) -> int:
             raise ValueError(f"advancing takes neither a patch nor cells: {short_repr(move)}")
         return ADVANCE
     if not cells or not all(0 <= r < QUILT_SIZE and 0 <= c < QUILT_SIZE for r, c in cells):
-        raise ValueError(f"the cells {short_repr(sorted(cells))} do not lie on the 9x9 quilt")
+        raise ValueError(f"the cells {short_repr(sorted(cells))} are not on the 9x9 quilt")
     if kind == "special":
         if len(cells) != 1 or move.patch is not None:
             raise ValueError(f"a special patch covers one cell and has no index: {short_repr(move)}")

@@ -1,4 +1,4 @@
-"""What the picture is made of: colors, fabrics, patches, buttons, clocks and tokens."""
+"""The parts of the picture: colors, fabrics, patches, buttons, clocks and tokens."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Fabric(NamedTuple):
 
 
 def oklch(lightness: float, chroma: float, hue: float) -> str:
-    """A color as ``#rrggbb`` from OKLCH, in which equal steps look equal (B. Ottosson, 2020).
+    """Return a color as ``#rrggbb`` from OKLCH, in which equal steps look equal (B. Ottosson, 2020).
 
     The lightness is 0-1; the chroma is 0 for gray, up to about 0.15; the hue is in turns, 0-1.
     """
@@ -85,7 +85,7 @@ def _fabric(cloth: str, weave: Weave = "plain") -> Fabric:
 
 
 def _patch_fabric(patch: int) -> Fabric:
-    """The fabric of a patch: eleven hues in three tones; patches with close numbers differ much in hue."""
+    """Return the fabric of a patch, of eleven hues in three tones; close numbers differ much in hue."""
     hues = NUM_PATCHES // len(_TONES)
     tone = patch % len(_TONES)
     hue = (patch * 4 % hues + tone / len(_TONES)) / hues
@@ -112,7 +112,7 @@ _SIDES = (
 
 
 def outline(cells: Collection[Cell]) -> list[Cell]:
-    """The corners (row, column) of the outline of a piece, clockwise on the screen.
+    """Return the corners (row, column) of the outline of a piece, clockwise on the screen.
 
     The piece must be connected, have no hole and nowhere touch itself at a corner only, as all patches do.
     """
@@ -131,7 +131,7 @@ def outline(cells: Collection[Cell]) -> list[Cell]:
 
 
 def _corners(cells: Cells, origin: Point, cell: float) -> list[Point]:
-    """The points of the :func:`outline` of a piece; cell (0, 0) begins at ``origin``."""
+    """Return the points of the :func:`outline` of a piece; cell (0, 0) begins at ``origin``."""
     return [(origin[0] + column * cell, origin[1] + row * cell) for row, column in outline(cells)]
 
 
@@ -139,7 +139,7 @@ def _corners(cells: Cells, origin: Point, cell: float) -> list[Point]:
 def patch(
     cells: Cells, fabric: Fabric, origin: Point, cell: float, *, fine: bool = True
 ) -> tuple[Shape, ...]:
-    """A piece of cloth with its edge and, if ``fine``, with weave and stitches."""
+    """Return a piece of cloth with its edge and, if ``fine``, with weave and stitches."""
     corners = _corners(cells, origin, cell)
     soft = tuple(_rounded(corners, _CORNER * cell))
     cloth, edge = Polygon(soft, fabric.cloth), Polygon(soft, None, fabric.edge, max(1.0, 0.055 * cell))
@@ -150,7 +150,7 @@ def patch(
 
 
 def contour(cells: Cells, color: str, origin: Point, cell: float, inset: float) -> tuple[Shape, ...]:
-    """A line ``inset`` within the edge of a piece, seen on any fabric."""
+    """Return a line ``inset`` within the edge of a piece, seen on any fabric."""
     line = tuple(_rounded(_inset(_corners(cells, origin, cell), inset), _CORNER * cell))
     return Polygon(line, None, "#ffffff", 0.2 * cell), Polygon(line, None, color, 0.11 * cell)
 
@@ -184,7 +184,7 @@ def _stitches(corners: list[Point], cell: float) -> Iterator[Segment]:
 
 
 def _inset(corners: list[Point], distance: float) -> list[Point]:
-    """The corners moved inward; the inside lies to the right of a clockwise edge."""
+    """Return the corners moved inward; the inside is to the right of a clockwise edge."""
     moved = []
     for i, (x, y) in enumerate(corners):
         normals = [_inward(corners[i - 1], (x, y)), _inward((x, y), corners[(i + 1) % len(corners)])]
@@ -220,7 +220,7 @@ def _weave(cells: Cells, fabric: Fabric, origin: Point, cell: float) -> list[Sha
 
 
 def special_patch(x: float, y: float, side: float) -> tuple[Shape, ...]:
-    """A special 1x1 patch around (x, y)."""
+    """Return a special 1x1 patch around (x, y)."""
     return patch(((0, 0),), SPECIAL_FABRIC, (x - side / 2, y - side / 2), side)
 
 
@@ -228,7 +228,7 @@ def special_patch(x: float, y: float, side: float) -> tuple[Shape, ...]:
 
 
 def button(x: float, y: float, radius: float) -> list[Shape]:
-    """A sewing button with four holes."""
+    """Return a sewing button with four holes."""
     reach, hole = radius * 0.33, max(0.7, radius * 0.15)
     holes = ((x + right, y + down) for right in (-reach, reach) for down in (-reach, reach))
     rim = Circle(x, y, radius, BUTTON, _BUTTON_RIM, max(1.0, radius * 0.16))
@@ -242,7 +242,7 @@ def _clock(x: float, y: float, radius: float) -> list[Shape]:
 
 
 def token(player: int, x: float, y: float, radius: float, *, numbered: bool = True) -> list[Shape | Label]:
-    """A player's time token, with its number unless another token lies on it."""
+    """Return a player's time token, with its number unless another token is on it."""
     size = 1.15 * radius
     number = Label(x, y + 0.36 * size, str(player), size, "#ffffff", "middle", bold=True)
     return [
@@ -253,7 +253,7 @@ def token(player: int, x: float, y: float, radius: float, *, numbered: bool = Tr
 
 
 def price_tag(scene: Scene, buttons: int, time: int, center: Point, size: float) -> None:
-    """Adds the price of a patch, in buttons and in time, around ``center``; digits have the given size."""
+    """Add the price of a patch, in buttons and in time, around ``center``; digits have the given size."""
     digit, radius = 0.6 * size, 0.42 * size
     widths = [2.45 * radius + digit * len(str(number)) for number in (buttons, time)]
     gap = 0.45 * size

@@ -77,7 +77,7 @@ PATCHES = (
     _patch("### .#. ###", buttons=2, time=3, income=0),
     _patch(".##. #### .##.", buttons=5, time=3, income=1),
 )
-"""The 33 patches; index 0 is the 1x2 patch, behind which the neutral token starts."""
+"""The 33 patches; index 0 is the 1x2 patch, after which the neutral token starts."""
 
 NUM_PATCHES = len(PATCHES)
 START_PATCH = 0

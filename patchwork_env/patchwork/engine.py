@@ -46,7 +46,7 @@ RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
 """The bits of ``flags``: the first player is random; the circle is that of the set-up."""
 
 FIRST_LOWER = tables.SECOND_WORD_ROW * QUILT_SIZE
-"""The first anchor that stands in the second word of a map."""
+"""The first anchor in the second word of a map."""
 _U = np.uint64
 _U1 = _U(1)
 _SPLIT = _U(FIRST_LOWER)  # bits of rows 0-1
@@ -62,7 +62,7 @@ LegalSet = npt.NDArray[np.uint64]
 
 @kernel
 def new(states: States, i: int, variant: int, first_player: int) -> None:
-    """Sets up a game with the patches in the order of their indices, the 1x2 patch last."""
+    """Set up a game with the patches in the order of their indices, the 1x2 patch last."""
     state = states[i]
     state["variant"] = variant
     state["current_player"] = first_player
@@ -83,7 +83,7 @@ def new(states: States, i: int, variant: int, first_player: int) -> None:
 
 @kernel
 def shuffle(states: States, i: int, streams: Streams) -> None:
-    """Brings the circle of a new game into a uniformly random order; the 1x2 patch stays last."""
+    """Bring the circle of a new game into a uniformly random order; the 1x2 patch stays last."""
     circle = states[i]["circle"]
     for k in range(NUM_PATCHES - 2, 0, -1):
         other = random_below(streams, i, k + 1)
@@ -92,7 +92,7 @@ def shuffle(states: States, i: int, streams: Streams) -> None:
 
 @kernel
 def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begins a game; the circle of a set-up uses up as many random numbers as a random one."""
+    """Begin a game; the circle of a set-up uses up as many random numbers as a random one."""
     copy_record(states, i, initial_state, 0)
     if flags & RANDOM_FIRST_PLAYER:
         states[i]["current_player"] = random_below(streams, i, NUM_PLAYERS)
@@ -114,7 +114,7 @@ def is_over(states: States, i: int) -> bool:
 
 @kernel
 def legal(states: States, i: int, legal_set: LegalSet) -> int:
-    """Writes the legal placements of the current player and returns the number of legal actions.
+    """Write the legal placements of the current player and return the number of legal actions.
 
     Advancing is legal exactly if the game is not over and no special patch is pending.
     """
@@ -144,20 +144,20 @@ def legal(states: States, i: int, legal_set: LegalSet) -> int:
 
 @kernel(inline=True)
 def _clear(legal_set: LegalSet, first: int, end: int) -> None:
-    """Removes all placements of the maps ``first ... end - 1``."""
+    """Remove all placements of the maps ``first ... end - 1``."""
     for k in range(first, end):
         legal_set[0, k] = legal_set[1, k] = _U(0)
 
 
 @kernel(inline=True)
 def _place(anchors: LegalSet | None, first: int, empty: np.uint64, patch: int, word: int) -> int:
-    """Writes one of the words of all maps of a patch, from ``first`` on; returns the number of anchors."""
+    """Write one of the words of all maps of a patch, from ``first`` on; returns the number of anchors."""
     return and_shifted(anchors, first, empty, tables.FITS[patch, word], tables.SHIFTS[patch])
 
 
 @kernel(inline=True)
 def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
-    """The number of distinct placements of a patch on a quilt, which comes as its two words."""
+    """Return the number of distinct placements of a patch on a quilt, which comes as its two words."""
     return _place(None, 0, covered_0 ^ tables.FULL_WORD, patch, 0) + _place(
         None, 0, covered_1 ^ tables.FULL_WORD, patch, 1
     )
@@ -195,7 +195,7 @@ def _fits(patch: int, orientation: int, anchor: int) -> bool:
 
 @kernel
 def placed_words(footprint: np.uint64, anchor: int) -> tuple[np.uint64, np.uint64]:
-    """The two quilt words that a footprint covers when its bounding box starts at cell ``anchor``."""
+    """Return the two quilt words that a footprint covers when its bounding box starts at cell ``anchor``."""
     if anchor < FIRST_LOWER:
         word_0 = footprint << _U(anchor)
         return word_0, word_0 >> _SPLIT
@@ -212,7 +212,7 @@ def _overlaps(states: States, i: int, player: int, footprint: np.uint64, anchor:
 
 @kernel
 def nth_legal(legal_set: LegalSet, n: int) -> int:
-    """The ``n``-th legal action in ascending order, of the set of a state that is not over."""
+    """Return the ``n``-th legal action in ascending order, of the set of a state that is not over."""
     if legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0:
         if n == 0:
             return ADVANCE
@@ -231,7 +231,7 @@ def nth_legal(legal_set: LegalSet, n: int) -> int:
 
 @kernel
 def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of a state that is not over, ascending, and returns their number."""
+    """List the legal actions of a state that is not over, ascending, and return their number."""
     count = 0
     if legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0:
         actions[0] = ADVANCE
@@ -249,7 +249,7 @@ def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 @kernel
 def allows(legal_set: LegalSet, action: int) -> bool:
-    """Whether the legal set of a game that goes on holds an action, any integer."""
+    """Whether the legal set of a game that is not over has an action, any integer."""
     if action <= ADVANCE or action >= NUM_ACTIONS:
         return action == ADVANCE and legal_set[0, SPECIAL_MAP] == 0 and legal_set[1, SPECIAL_MAP] == 0
     k, anchor = (action - FIRST_BUY) // NUM_CELLS, (action - FIRST_BUY) % NUM_CELLS
@@ -267,7 +267,7 @@ def write_mask(
     mask: npt.NDArray[np.int8],
     used: npt.NDArray[np.uint64],
 ) -> None:
-    """Writes the maps that hold anchors, or held them: 81 bits as two overlapping runs of 64."""
+    """Write the maps that hold anchors, or held them: 81 bits as two overlapping runs of 64."""
     overlap = _U(NUM_CELLS - 64)
     mask[ADVANCE] = count > 0 and not states[i]["pending_special"]
     holding = _U(0)
@@ -291,7 +291,7 @@ def write_mask(
 
 @kernel
 def apply(states: States, i: int, action: int) -> None:
-    """Plays a legal action of the current player."""
+    """Play a legal action of the current player."""
     state = states[i]
     player = state["current_player"]
     if state["pending_special"]:
@@ -325,7 +325,7 @@ def _buy(states: States, i: int, player: int, placement: int) -> None:
 
 @kernel
 def _take_from_circle(states: States, i: int, slot: int) -> None:
-    """Removes a patch and moves the neutral token to its place, which is where the circle now starts."""
+    """Remove a patch and moves the neutral token to its place, which is where the circle now starts."""
     state = states[i]
     circle = state["circle"]
     last = state["num_patches"] - 1
@@ -342,7 +342,7 @@ def _take_from_circle(states: States, i: int, slot: int) -> None:
 
 @kernel
 def _cover(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> None:
-    """Covers cells of a quilt and hands out the bonus tile if that completes its square."""
+    """Cover cells of a quilt and hands out the bonus tile if that completes its square."""
     state = states[i]
     word_0, word_1 = placed_words(footprint, anchor)
     quilt = state["quilt"]
@@ -374,7 +374,7 @@ def _move_token(states: States, i: int, player: int, space: int) -> None:
 
 @kernel
 def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
-    """Gives out income and special patch for the marks between ``old`` and the player's present space."""
+    """Give out income and special patch for the marks between ``old`` and the player's present space."""
     state = states[i]
     variant, space = state["variant"], state["position"][player]
     incomes = tables.INCOMES_UP_TO[space] - tables.INCOMES_UP_TO[old]
@@ -389,14 +389,14 @@ def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
 
 @kernel
 def empty_cells(states: States, i: int, player: int) -> int:
-    """The number of empty cells of a quilt, 0-81."""
+    """Return the number of empty cells of a quilt, 0-81."""
     quilt = states[i]["quilt"]
     return NUM_CELLS - popcount(quilt[player, 0]) - popcount(quilt[player, 1] >> _LAST_ROWS)
 
 
 @kernel
 def score(states: States, i: int, player: int) -> int:
-    """Buttons, plus 7 for the bonus tile, minus 2 per empty cell; at any time of the game."""
+    """Return the buttons, plus 7 for the bonus tile, minus 2 per empty cell; at any time of the game."""
     bonus = BONUS_POINTS * int(states[i]["bonus_owner"] == player)
     penalty = PENALTY_PER_EMPTY_CELL * empty_cells(states, i, player)
     return int(states[i]["buttons"][player]) + bonus - penalty
@@ -404,7 +404,7 @@ def score(states: States, i: int, player: int) -> int:
 
 @kernel
 def winner(states: States, i: int) -> int:
-    """The winner of a game that is over: the higher score, on equal scores the first to reach the end."""
+    """Return the winner of a game that is over: the higher score, then the first to reach the end."""
     score_0, score_1 = score(states, i, 0), score(states, i, 1)
     if score_0 == score_1:
         return int(states[i]["first_finisher"])
@@ -413,5 +413,5 @@ def winner(states: States, i: int) -> int:
 
 @kernel
 def outcome(states: States, i: int, player: int) -> float:
-    """1 for the winner of a game that is over, -1 for the other."""
+    """Return 1 for the winner of a game that is over, -1 for the other player."""
     return 1.0 if winner(states, i) == player else -1.0

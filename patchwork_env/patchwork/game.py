@@ -18,7 +18,7 @@ from patchwork_env.patchwork.state import NOBODY, States
 EMPTY = -1
 SPECIAL_PATCH = components.NUM_PATCHES
 UNKNOWN_PIECE = components.NUM_PATCHES + 1
-"""What :meth:`Game.layout` says of a cell that no known patch covers: empty, a special patch, or unknown."""
+"""Entries of :meth:`Game.layout` for cells without a known patch: empty, a special patch, or unknown."""
 
 
 class Game(BaseGame[Move]):
@@ -60,7 +60,7 @@ class Game(BaseGame[Move]):
         options = {"circle": circle, "first_player": first, "special_patches": special_patches}
         super().__init__(seed, **options, **unknown)
 
-    # --- what is on the table -----------------------------------------------------------------------------
+    # --- the table -----------------------------------------------------------------------------
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -74,17 +74,17 @@ class Game(BaseGame[Move]):
 
     @property
     def incomes(self) -> tuple[int, int]:
-        """The income buttons of both players: what each of them receives at an income mark."""
+        """The income buttons of both players: the buttons that each receives at an income mark."""
         return self._pair("income")
 
     @property
     def bonus_owner(self) -> int | None:
-        """The player who owns the 7x7 bonus tile; None if nobody does."""
+        """The player who owns the 7x7 bonus tile; None if neither does."""
         return self._player_or_none("bonus_owner")
 
     @property
     def first_finisher(self) -> int | None:
-        """The player who reached the last space first and wins on equal scores; None if nobody has."""
+        """The player who reached the last space first and wins on equal scores; None if neither has."""
         return self._player_or_none("first_finisher")
 
     @property
@@ -114,23 +114,23 @@ class Game(BaseGame[Move]):
 
     @property
     def special_spaces(self) -> tuple[int, ...]:
-        """The spaces of the special patches that nobody has taken yet."""
+        """The spaces of the special patches that are not taken yet."""
         return tuple(
             space for space in components.SPECIAL_SPACES[self.special_patches] if space > max(self.positions)
         )
 
     def quilt(self, player: int) -> npt.NDArray[np.bool_]:
-        """The covered cells of a player's quilt as a bool array ``(9, 9)``."""
+        """Return the covered cells of a player's quilt as a bool array ``(9, 9)``."""
         bits = self.quilt_bits(player).to_bytes(11, "little")
         cells = np.unpackbits(np.frombuffer(bits, np.uint8), count=components.NUM_CELLS, bitorder="little")
         return cells.astype(bool).reshape(components.QUILT_SIZE, components.QUILT_SIZE)
 
     def quilt_bits(self, player: int) -> int:
-        """The covered cells of a player's quilt as an integer with the bits ``9 * row + column``."""
+        """Return the covered cells of a player's quilt as an integer with the bits ``9 * row + column``."""
         return notation.quilt_bits(self.state, self._check_player(player))
 
     def layout(self, player: int) -> npt.NDArray[np.int8]:
-        """The piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
+        """Return the piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
 
         Entries are -1 for an empty cell, 0-32 for a patch, 33 for a special patch, and 34 for a cell that was
         covered already when this object began with a stored state, which does not tell the pieces apart.
@@ -153,16 +153,16 @@ class Game(BaseGame[Move]):
         return encode(move, self.offered)
 
     def scores(self) -> tuple[int, int]:
-        """The scores of both players as if the game ended now: buttons + bonus - 2 per empty cell."""
+        """Return the scores of both players as if the game ended now: buttons + bonus - 2 per empty cell."""
         first, second = super().scores()
         return first, second
 
     def winner(self) -> int | None:
-        """The winner, 0 or 1; None until the game is over."""
+        """Return the winner, 0 or 1; None until the game is over."""
         return int(engine.winner(self.state, 0)) if self.is_over else None
 
     def winners(self) -> tuple[int, ...]:
-        """The winner in a tuple, as in games that several players can win; empty until the game is over."""
+        """Return the winner as a tuple of one; empty until the game is over."""
         winner = self.winner()
         return () if winner is None else (winner,)
 

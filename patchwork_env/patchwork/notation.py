@@ -52,7 +52,7 @@ _SPECIAL = re.compile(r"\*([a-i])([1-9])")
 
 
 def move_text(action: int, offered: Sequence[int]) -> str:
-    """The word of a legal action when the patches ``offered`` may be bought."""
+    """Return the word of a legal action when the patches ``offered`` may be bought."""
     if action == ADVANCE:
         return "+"
     if action >= FIRST_SPECIAL:
@@ -62,7 +62,7 @@ def move_text(action: int, offered: Sequence[int]) -> str:
 
 
 def parse_move(text: str, offered: Sequence[int]) -> int:
-    """The action of a word, the inverse of :func:`move_text`; it may still be illegal."""
+    """Return the action of a word, the inverse of :func:`move_text`; it may still be illegal."""
     if text == "+":
         return ADVANCE
     if match := _SPECIAL.fullmatch(text):
@@ -76,14 +76,14 @@ def parse_move(text: str, offered: Sequence[int]) -> int:
 
 
 def quilt_text(bits: int) -> str:
-    """Writes a quilt as text; its covered cells are the bits ``9 * row + column`` of an integer."""
+    """Write a quilt as text; its covered cells are the bits ``9 * row + column`` of an integer."""
     cells = "".join("#" if bits >> cell & 1 else "." for cell in range(NUM_CELLS))
     rows = (cells[start : start + QUILT_SIZE] for start in range(0, NUM_CELLS, QUILT_SIZE))
     return "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)
 
 
 def parse_quilt(text: str) -> int:
-    """The bits of a quilt; the inverse of :func:`quilt_text`."""
+    """Return the bits of a quilt; the inverse of :func:`quilt_text`."""
     rows = [re.sub("[1-9]", lambda empty: "." * int(empty[0]), row) for row in text.split("/")]
     for row, written in zip(rows, text.split("/"), strict=True):
         if not re.fullmatch("[.#]{9}", row):
@@ -111,14 +111,14 @@ _OWNERS = ("bonus_owner", "first_finisher")
 
 
 def quilt_bits(states: States, player: int) -> int:
-    """A quilt of the first record as an integer, whose bit ``9 * row + column`` is set for a covered cell."""
+    """Return a quilt of the first record as an integer; bit ``9 * row + column`` is a covered cell."""
     upper, lower = states["quilt"][0, player].tolist()
     bits: int = upper | lower << SECOND_WORD_ROW * QUILT_SIZE
     return bits
 
 
 def write_position(states: States) -> dict[str, str]:
-    """The fields that describe the first record."""
+    """Return the fields that describe the first record."""
     record = states[0]
     owners = {name: int(record[name]) for name in _OWNERS}
     quilts = (quilt_text(quilt_bits(states, player)) for player in range(NUM_PLAYERS))
@@ -134,7 +134,7 @@ def write_position(states: States) -> dict[str, str]:
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """An array of one record, still to be checked, for such fields; the inverse of :func:`write_position`."""
+    """Return an array of one unchecked record for such fields; the inverse of :func:`write_position`."""
     states = empty_states(1)
     states["variant"] = check_variant(fields["variant"])
     states["current_player"] = check_player(parse_number(fields["player"]))

@@ -1,4 +1,4 @@
-"""Observations: what an agent sees of a state, as one float32 vector or as named tensors of the same content.
+"""Observations of a state, as one float32 vector or as named tensors of the same content.
 
 ============  ===========  ===================================================================================
 name          shape        content
@@ -13,8 +13,8 @@ name          shape        content
 ``specials``  (5,)         spaces of the special patches still on the track / 53; 0 for those that are taken
 ============  ===========  ===================================================================================
 
-The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries lie in
-0 ... 1 except for buttons / 32, which lie in 0 ... 13. The game is one of perfect information, and an
+The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries are in
+0 ... 1 except for buttons / 32, which are in 0 ... 13. The game is one of perfect information, and an
 observation holds all of it.
 """
 
@@ -75,7 +75,7 @@ def _offered_table() -> Observation:
 
 
 def _space_table() -> Observation:
-    """By space: itself, the income marks behind it, and the spaces to the next of them."""
+    """Return by space: itself, the income marks after it, and the distances to the next ones."""
     spaces = range(LAST_SPACE + 1)
     left = [sum(mark > space for mark in INCOME_SPACES) for space in spaces]
     distances = [next((mark - space for mark in INCOME_SPACES if mark > space), 0) for space in spaces]
@@ -85,7 +85,7 @@ def _space_table() -> Observation:
 
 OFFERED_TABLE = _offered_table()
 """The features of every patch in ``offered``, a row for each."""
-_OFFERS = np.vstack([OFFERED_TABLE, np.zeros_like(OFFERED_TABLE[:1])])  # the last row stands for no patch
+_OFFERS = np.vstack([OFFERED_TABLE, np.zeros_like(OFFERED_TABLE[:1])])  # the last row is for no patch
 _BITS = shares(np.arange(256)[:, None] >> np.arange(8) & 1, 1)
 _SPACES = _space_table()
 _PATCH_NUMBERS = shares(np.arange(NUM_PATCHES) + 1, NUM_PATCHES)
@@ -103,7 +103,7 @@ _MOST_BUTTONS = int(32 * MAX_BUTTONS)
 
 @kernel
 def write_observation(states: States, i: int, observer: int, out: Observation) -> None:
-    """Writes what a player sees of a state to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
+    """Write the observation of a player to ``out``, a contiguous array ``(OBSERVATION_SIZE,)``."""
     for k in range(NUM_PLAYERS):
         player = observer ^ k
         _write_quilt(states, i, player, out, _QUILTS + k * NUM_CELLS)
@@ -123,7 +123,7 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
 
 @kernel
 def read_observation(observation: Observation, states: States, i: int) -> None:
-    """Writes the state that an observation shows, with the observer as player 0, to move.
+    """Write the state that an observation shows, with the observer as player 0, to move.
 
     The inverse of :func:`write_observation` for the player to move. Of an array that is no observation the
     result has no meaning, but each of its fields is within its bounds.
@@ -152,7 +152,7 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
 
 @kernel
 def _owner(observation: Observation, feature: int) -> int:
-    """The first player whose feature is 1, or NOBODY."""
+    """Return the first player whose feature is 1, or NOBODY."""
     for player in range(NUM_PLAYERS):
         if observation[_PLAYERS + player * PLAYER_FEATURES + feature] > _HALF:
             return player
@@ -171,7 +171,7 @@ def _read_quilt(observation: Observation, begin: int, states: States, i: int, pl
 
 @kernel
 def _read_variant(observation: Observation, furthest: int) -> int:
-    """The first variant whose special patches are those that are left."""
+    """Return the first variant whose special patches are those that are left."""
     for variant in range(len(_SPECIAL_SPACES)):
         agrees = True
         for k in range(_SPECIAL_SPACES.shape[1]):
@@ -185,7 +185,7 @@ def _read_variant(observation: Observation, furthest: int) -> int:
 
 @kernel(inline=True)
 def _write_quilt(states: States, i: int, player: int, out: Observation, begin: int) -> None:
-    """Writes the 81 cells of a quilt, eight at a time but for the last one."""
+    """Write the 81 cells of a quilt, eight at a time but for the last one."""
     upper, lower = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
     _write_bytes(upper | (lower << _U18), 8, out, begin)
     _write_bytes(lower >> _U46, 2, out, begin + 64)

@@ -44,7 +44,7 @@ _LEGEND = "a number: that patch   * special patch   # covered by an unknown patc
 
 
 def _text(game: Game) -> str:
-    """Draws a game as text: players and quilts, time track, offered patches, and the rest of the circle.
+    """Draw a game as text: players and quilts, time track, offered patches, and the rest of the circle.
 
     Cells and patches have their names in moves. Lines have at most 100 ASCII characters.
     """
@@ -55,7 +55,7 @@ def _text(game: Game) -> str:
 
 
 def status(game: Game, names: tuple[str, ...]) -> str:
-    """A phrase that says who is to do what, or who has won."""
+    """Return a phrase that says who is to do what, or who has won."""
     winner = game.winner()
     if winner is not None:
         return f"{names[winner]} wins {game.scores()[winner]} to {game.scores()[1 - winner]}"
@@ -65,7 +65,7 @@ def status(game: Game, names: tuple[str, ...]) -> str:
 
 
 def top_player(game: Game) -> int | None:
-    """The player whose token lies on top if both share a space, else None."""
+    """Return the player whose token lies on top if both share a space, else None."""
     if game.positions[0] != game.positions[1]:
         return None
     if game.is_over and game.first_finisher is not None:
@@ -165,14 +165,14 @@ _TOKEN = 13.5
 
 _OFFER_TOP, _OFFER_HEIGHT = 536, 202
 _CARD_WIDTH, _CARD_GAP = 180, 10
-_CARD_ROOM = 30, 161  # where the patch may lie on its card, below the label and above the price
+_CARD_ROOM = 30, 161  # the room for the patch on its card, below the label and above the price
 _CARD_CELL, _REST_CELL = 29, 9.5
 _REST_LEFT = _MARGIN + components.NUM_OFFERED * (_CARD_WIDTH + _CARD_GAP) + 8
 _REST_COLUMNS, _REST_ROWS = 10, 3
 
 
 def table(game: Game, names: tuple[str, ...]) -> Scene:
-    """Draws the whole table as a scene of 1200 by 760 units."""
+    """Draw the whole table as a scene of 1200 by 760 units."""
     scene = Scene(WIDTH, HEIGHT, cloth.LINEN)
     for player in (0, 1):
         _panel(scene, game, player, names[player])
@@ -186,7 +186,7 @@ def table(game: Game, names: tuple[str, ...]) -> Scene:
 
 
 def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 0) -> None:
-    """Draws a line around what a legal move takes and around where it goes, on the table before the move.
+    """Outline what a legal move takes and where it goes, on the table before the move.
 
     With an ``inset``, the line runs so far within the edges and beside that of another move.
     """
@@ -232,7 +232,7 @@ def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
 
 
 def _fitting(text: str, size: float, width: float) -> float:
-    """The font size, at most ``size``, at which a text of average letters is not wider than ``width``."""
+    """Return the font size, at most ``size``, at which a text is about ``width`` wide at most."""
     return min(size, width / (_LETTER_WIDTH * len(text))) if text else size
 
 
@@ -250,7 +250,7 @@ def _quilt(scene: Scene, game: Game, player: int) -> None:
 
 
 def pieces(game: Game, player: int) -> list[tuple[int, Cells]]:
-    """The pieces of a quilt with their cells; every special patch and every unknown cell is a piece."""
+    """Return the pieces of a quilt with their cells; each special patch and unknown cell is a piece."""
     patches: dict[int, list[Cell]] = {}
     singles: list[tuple[int, Cells]] = []
     for cell, number in np.ndenumerate(game.layout(player)):
@@ -288,7 +288,7 @@ def _headline(scene: Scene, game: Game, names: tuple[str, ...]) -> None:
 
 
 def _spiral() -> list[Cell]:
-    """The fields (row, column) of the time track in the order of a spiral that winds inward."""
+    """Return the fields (row, column) of the time track in the order of a spiral that winds inward."""
     row, column, down, right = 0, 0, 0, 1
     path: list[Cell] = []
     free = {(r, c) for r in range(_TRACK_ROWS) for c in range(_TRACK_COLUMNS)}
@@ -306,7 +306,7 @@ _PATH = _spiral()
 
 
 def _space_box(space: int) -> tuple[float, float, float, float]:
-    """The left, top, width and height of a space of the track."""
+    """Return the left, top, width and height of a space of the track."""
     fields = _PATH[components.LAST_SPACE :] if space == components.LAST_SPACE else [_PATH[space]]
     top, left = min(row for row, _ in fields), min(column for _, column in fields)
     rows = 1 + max(row for row, _ in fields) - top
@@ -341,7 +341,7 @@ def _track(scene: Scene, game: Game) -> None:
 
 
 def _walls() -> list[Segment]:
-    """The edges between neighboring fields that do not follow each other on the path."""
+    """Return the edges between neighboring fields that do not follow each other on the path."""
     order = {spot: number for number, spot in enumerate(_PATH)}
     walls: list[Segment] = []
     for (row, column), number in order.items():
@@ -354,7 +354,7 @@ def _walls() -> list[Segment]:
 
 
 def _entrance(space: int) -> Point:
-    """The middle of the edge across which a token enters a space; marks lie there."""
+    """Return the middle of the edge across which a token enters a space; marks are there."""
     (row, column), (row_before, column_before) = _PATH[space], _PATH[space - 1]
     return (
         _TRACK_LEFT + (column + column_before + 1) / 2 * _SPACE,

@@ -31,7 +31,7 @@ from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """How games begin; see :class:`~patchwork_env.core.rules.Rules`."""
+    """Return how games begin; see :class:`~patchwork_env.core.rules.Rules`."""
     chosen = {**options, **reset_options}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
     states, flags = empty_states(1), 0
@@ -45,17 +45,17 @@ def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetU
 
 
 def check_player(player: Any, what: str = "player") -> int:
-    """A player's number, 0 or 1."""
+    """Return a player's number, 0 or 1."""
     return check_between(player, 0, NUM_PLAYERS - 1, what)
 
 
 def check_variant(special_patches: Any) -> int:
-    """The index in ``VARIANTS`` of a print of the time track."""
+    """Return the index in ``VARIANTS`` of a print of the time track."""
     return VARIANTS.index(check_one_of(special_patches, VARIANTS, "special_patches"))
 
 
 def check_first_player(first_player: Any) -> int:
-    """The number of the player who starts, 0 or 1; ``NOBODY`` for ``"random"``."""
+    """Return the number of the player who starts, 0 or 1; ``NOBODY`` for ``"random"``."""
     if isinstance(first_player, str):
         check_one_of(first_player, ("random",), "first_player, if not 0 or 1,")
         return NOBODY
@@ -63,7 +63,7 @@ def check_first_player(first_player: Any) -> int:
 
 
 def check_circle(circle: Iterable[Any]) -> list[int]:
-    """The patches of a circle, which must hold each patch once and the 1x2 patch last."""
+    """Return the patches of a circle, which must hold each patch once and the 1x2 patch last."""
     patches = as_integers(circle, "circle", "a patch in the circle")
     if sorted(patches) != list(range(NUM_PATCHES)):
         wrong = short_repr(sorted(set(patches) ^ set(range(NUM_PATCHES))))
@@ -81,7 +81,7 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
 
 
 def limits(states: States) -> Limits:
-    """The lowest and the highest value of each field; only incomes have no bounds of their own."""
+    """Return the lowest and the highest value of each field; only incomes have no bounds of their own."""
     most = {"num_patches": NUM_PATCHES, "circle": NUM_PATCHES - 1, "quilt": tables.FULL_WORD}
     most |= {"current_player": 1, "pending_special": 1, "bonus_owner": NOBODY, "first_finisher": NOBODY}
     most |= {"variant": len(VARIANTS) - 1, "position": LAST_SPACE, "buttons": np.iinfo(np.int16).max}
@@ -89,7 +89,7 @@ def limits(states: States) -> Limits:
 
 
 def find_contradiction(states: States) -> str | None:
-    """Says why the first record cannot be a state of a game; None if nothing speaks against it."""
+    """State why the first record cannot be a state of a game; None if nothing speaks against it."""
     checks = (_in_circle, _in_quilts, _in_turn, _in_totals, _in_buttons)
     return next((problem for check in checks for problem in check(states)), None)
 
@@ -100,7 +100,7 @@ def _in_circle(states: States) -> Iterator[str]:
     if len(set(left)) != len(left):
         yield f"the circle {left} repeats a patch"
     if circle[number:].any():
-        yield "there are patches behind the end of the circle"
+        yield "there are patches after the end of the circle"
 
 
 def _in_quilts(states: States) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _bought(states: States) -> list[int]:
 
 
 def _in_totals(states: States) -> Iterator[str]:
-    """The patches bought must lie on the quilts, with nothing else than special patches."""
+    """Yield a problem unless the quilts hold exactly the bought patches and special patches."""
     record, bought = states[0], [PATCHES[patch] for patch in _bought(states)]
     incomes = sum(patch.income for patch in bought)
     if sum(record["income"].tolist()) != incomes:
@@ -152,7 +152,7 @@ def _in_totals(states: States) -> Iterator[str]:
 
 
 def most_buttons(position: int, income: int) -> int:
-    """The most buttons that a player can have on a space of the time track, with some income.
+    """Return the most buttons that a player can have on a space of the time track, with some income.
 
     They come from the start, from advancing by at most all spaces, and from every income mark passed. A state
     within these bounds leads only to such, so that buttons never exceed the 5 + 53 + 9 * 38 for which records

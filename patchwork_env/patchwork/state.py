@@ -4,7 +4,7 @@ One game is an array of length 1 and a batch an array of length n; copying a rec
 
 A quilt of 9x9 cells is two overlapping 63-bit words: word 0 holds rows 0-6 and word 1 rows 2-8,
 both with bit ``9 * row + column`` counted from the word's first row. So every placement of every
-patch, none of which is higher than 5 rows, lies within a single word.
+patch, none of which is higher than 5 rows, fits into a single word.
 """
 
 from __future__ import annotations
@@ -39,5 +39,5 @@ States = npt.NDArray[np.void]
 
 
 def empty_states(n: int) -> States:
-    """``n`` records of zeros, to be set up by the engine."""
+    """Return ``n`` records of zeros, to be set up by the engine."""
     return np.zeros(n, STATE)

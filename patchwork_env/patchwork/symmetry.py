@@ -1,6 +1,6 @@
 """Symmetries of the quilts: a turned or flipped quilt has the same value, since moves can be turned with it.
 
-Symmetry ``g`` does to the quilt what orientation ``g`` does to a patch: ``g % 4`` clockwise quarter turns,
+Symmetry ``g`` changes the quilt as orientation ``g`` changes a patch: ``g % 4`` clockwise quarter turns,
 after a left-right flip if ``g >= 4``. The quilts of the two players can be turned independently.
 """
 
@@ -61,7 +61,7 @@ def _placement_table() -> npt.NDArray[np.uint16]:
 
 @cache
 def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16]:
-    """The new top-left cell of a box for each old one, ``(81,)``; 0 for boxes that reach beyond the quilt."""
+    """Return the new top-left cell of a box for each old one, ``(81,)``; 0 for boxes beyond the quilt."""
     anchors = np.zeros(NUM_CELLS, np.uint16)
     for row in range(QUILT_SIZE - box[0] + 1):
         for column in range(QUILT_SIZE - box[1] + 1):
@@ -79,7 +79,7 @@ _PLACEMENTS_AFTER = _placement_table()
 
 @kernel
 def turn_quilts(states: States, own: Integers, other: Integers) -> None:
-    """Turns quilts in place, by ``(n,)`` symmetries for the player to move and for the other one."""
+    """Turn quilts in place, by ``(n,)`` symmetries for the player to move and for the other one."""
     for i in range(len(states)):
         player = states[i]["current_player"]
         _turn_quilt(states, i, player, own[i])
@@ -102,7 +102,7 @@ def _turn_quilt(states: States, i: int, player: int, symmetry: int) -> None:
 
 @kernel(allocates=True)
 def turn_actions(states: States, counts: Integers, actions: Integers, own: Integers) -> Integers:
-    """The actions that legal actions become when the quilts of the players to move are turned.
+    """Return the actions that legal actions become when the quilts of the players to move are turned.
 
     These are ``(total,)`` actions state by state, with ``counts[i]`` of state ``i``; :func:`turn_quilts` may
     have turned the states already.
@@ -131,7 +131,7 @@ def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
 def reorder(
     counts: Integers, actions: Integers, values: npt.NDArray[np.float32], order: Integers
 ) -> npt.NDArray[np.float32]:
-    """The ``(total,)`` values of ``(total,)`` actions, state by state, in another order of these actions."""
+    """Return the ``(total,)`` values of ``(total,)`` actions by state, in another order of the actions."""
     first = np.repeat(np.arange(len(counts)) * NUM_ACTIONS, counts)
     result = np.empty_like(values)
     result[np.argsort(first + order)] = values[np.argsort(first + actions)]

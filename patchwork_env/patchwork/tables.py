@@ -37,7 +37,7 @@ def _bits(cells: Any, first_row: int = 0) -> int:
 
 
 def _anchors_that_fit(patch: int, orientation: int) -> tuple[int, int]:
-    """The anchors on an empty quilt, as two words; none for an orientation that repeats a lower one."""
+    """Return the anchors on an empty quilt as two words; 0 for an orientation that repeats a lower one."""
     cells = DISTINCT[patch].get(orientation)
     if cells is None:
         return 0, 0

@@ -63,13 +63,13 @@ class Rule(NamedTuple):
 
 
 def new_tree(capacity: int, edges_per_node: int, state: np.dtype[np.void]) -> Tree:
-    """An empty tree with room for ``capacity`` nodes."""
+    """Return an empty tree with room for ``capacity`` nodes."""
     return new_tree_of(NODE, EDGE, state, capacity, capacity * edges_per_node)
 
 
 @kernel
 def add_node(tree: Tree) -> int:
-    """A new node, without edges, for which there must be room; :func:`start_node` completes one with edges.
+    """Return a new node without edges, for which there must be room; see :func:`start_node`.
 
     If its values are exact, the caller writes them and the player.
     """
@@ -80,7 +80,7 @@ def add_node(tree: Tree) -> int:
 
 @kernel
 def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
-    """Gives the node that is being completed one more edge, the best one first, without its values.
+    """Give the node that is being completed one more edge, the best one first, without its values.
 
     The prior of the edge is multiplied by ``weight``.
     """
@@ -92,7 +92,7 @@ def add_edge(tree: Tree, node: int, action: int, weight: float = 1.0) -> int:
 
 @kernel
 def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
-    """Completes a node that has all its edges, best first: its values are those of the first one."""
+    """Complete a node that has all its edges, best first: its values are those of the first one."""
     here = tree.nodes[node]
     here["player"] = player
     begin, end = here["begin"], here["begin"] + here["count"]
@@ -109,7 +109,7 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
 
 @kernel
 def descend(tree: Tree, path: Path, rule: Rule, first: int = NOTHING) -> int:
-    """Goes down to an edge without a node, or a solved one, and counts the visits; returns the length.
+    """Descend to an edge without a node or a solved one, count the visits, and return the length.
 
     It begins with the edge ``first`` of the root, or with ``NOTHING`` by the rule. Until :func:`back_up`, a
     visit counts as one that changed no value yet; other threads go elsewhere. The length is 0 if they are
@@ -133,7 +133,7 @@ def descend(tree: Tree, path: Path, rule: Rule, first: int = NOTHING) -> int:
 
 @kernel
 def count_visit(tree: Tree, node: int, edge: int, number: int) -> None:
-    """Counts a visit of an edge at its present values, or takes one back."""
+    """Count a visit of an edge at its present values, or takes one back."""
     for k in range(VALUES):
         tree.nodes[node]["totals"][k] += number * tree.edges[edge]["values"][k]
     tree.edges[edge]["visits"] += number
@@ -142,7 +142,7 @@ def count_visit(tree: Tree, node: int, edge: int, number: int) -> None:
 
 @kernel
 def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
-    """The edge of a node to follow: the one with the highest value with its bonus.
+    """Return the edge of a node to follow: the one with the highest value with its bonus.
 
     One whose node is about to be completed is chosen only if all are.
     """
@@ -158,7 +158,7 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, rule: Rule) -> None:
-    """Refreshes the values on a path that was followed, whose edges lead to nodes, by the rule."""
+    """Refresh the values on a path that was followed, whose edges lead to nodes, by the rule."""
     for k in range(length - 1, -1, -1):
         _refresh(tree, path.nodes[k], path.edges[k])
         _mix(tree, path.nodes[k], rule)
@@ -166,7 +166,7 @@ def back_up(tree: Tree, path: Path, length: int, rule: Rule) -> None:
 
 @kernel
 def _refresh(tree: Tree, node: int, edge: int) -> None:
-    """The values of an edge become those of the node that it leads to."""
+    """Set the values of an edge to those of the node that it leads to."""
     child, visits = tree.edges[edge]["child"], tree.edges[edge]["visits"]
     swap = int(tree.nodes[child]["player"] != tree.nodes[node]["player"])
     values, totals = tree.edges[edge]["values"], tree.nodes[node]["totals"]
@@ -187,7 +187,7 @@ def is_solved(tree: Tree, node: int) -> bool:
 
 @kernel
 def _mix(tree: Tree, node: int, rule: Rule) -> None:
-    """Sets the values of a node to the mixture of its mean and its best edge."""
+    """Set the values of a node to the mixture of its mean and its best edge."""
     here = tree.nodes[node]
     best = tree.edges[_highest_edge(tree, node, here["begin"])]["values"]
     weight = 1.0 if is_solved(tree, node) else rule.best_weight
@@ -198,20 +198,20 @@ def _mix(tree: Tree, node: int, rule: Rule) -> None:
 
 @kernel
 def most_visited(tree: Tree, node: int) -> int:
-    """The edge with the most visits; ties go to the higher value."""
+    """Return the edge with the most visits; ties go to the higher value."""
     return int(most_visited_by(tree, node, tree.edges["values"][:, 0]))
 
 
 @kernel
 def best_edge(tree: Tree, node: int) -> int:
-    """The edge to play: the most visited one or, if the node is solved, the one with the highest value."""
+    """Return the edge to play: the most visited one, or that of the highest value in a solved node."""
     best = most_visited(tree, node)
     return _highest_edge(tree, node, best) if is_solved(tree, node) else best
 
 
 @kernel(inline=True)
 def _highest_edge(tree: Tree, node: int, best: int) -> int:
-    """The edge of a node with the highest value; ties go to ``best``, then to the first one."""
+    """Return the edge of a node with the highest value; ties go to ``best``, then to the first one."""
     begin = tree.nodes[node]["begin"]
     for edge in range(begin, begin + tree.nodes[node]["count"]):
         if tree.edges[edge]["values"][0] > tree.edges[best]["values"][0]:

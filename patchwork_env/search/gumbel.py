@@ -27,16 +27,16 @@ class Dynamics(Protocol):
     """The rules of a game of two players, as far as a search needs them; payoffs add up to 0."""
 
     def step(self, states: States, actions: npt.NDArray[np.int64]) -> None:
-        """Plays a legal action in every game, in place, and then all moves that have no alternative."""
+        """Play a legal action in every game, in place, and then all moves that have no alternative."""
 
     def finished(self, states: States) -> npt.NDArray[np.bool_]:
-        """Which games are over, bool ``(n,)``."""
+        """Return a mask of the games that are over, bool ``(n,)``."""
 
     def players(self, states: States) -> npt.NDArray[np.int64]:
-        """The players to move, 0 or 1, int64 ``(n,)``; for games that are over, any of the two."""
+        """Return the players to move, 0 or 1, int64 ``(n,)``; for games that are over, any of the two."""
 
     def returns(self, states: States) -> npt.NDArray[np.float32]:
-        """The payoffs of player 0 in games that are over, float32 ``(n,)``; player 1 gets their negatives."""
+        """Return the payoffs of player 0 in finished games, float32 ``(n,)``; player 1 gets the negative."""
 
 
 class Evaluation(NamedTuple):
@@ -61,7 +61,7 @@ class GumbelSearch:
         dynamics: The rules of the game.
         simulations: The number of simulations per game, at least 1.
         max_considered: The most actions of the root that are tried, at least 1.
-        c_scale: The weight of what the search found against the prior, above 0.
+        c_scale: The weight of the search's values against the prior, above 0.
         value_range: The highest possible payoff minus the lowest, above 0.
         gumbel_scale: The factor of the noise at the root; with 0 the search is deterministic.
     """
@@ -90,11 +90,11 @@ class GumbelSearch:
     def run(
         self, states: States, evaluate: Evaluate, random: np.random.Generator | None = None
     ) -> SearchResult:
-        """Searches from every state, which may be finished; a state with a single action is not searched.
+        """Search from every state, which may be finished; a state with a single action is not searched.
 
         Each other state gets exactly ``simulations`` simulations, one in each round, with a single call of
         ``evaluate`` per round for all states. The noise, from ``random``, is drawn game by game, so that
-        games have the same results if they are searched one after the other and evaluated the same.
+        games have the same results if they are searched one by one and evaluated the same.
 
         The states are records ``(n,)``, which are left as they were. ValueError if ``random`` is None and
         ``gumbel_scale`` above 0, or an evaluation is malformed.
@@ -119,7 +119,7 @@ class GumbelSearch:
         return self._summarize(work, finished, actions)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state for copies and pickles: the workspace stays with the original."""
+        """Return the state for copies and pickles, without the workspace."""
         return {**self.__dict__, "_workspace": None}
 
     def _simulate(self, work: _Workspace, simulation: int, evaluate: Evaluate) -> None:
@@ -139,7 +139,7 @@ class GumbelSearch:
         finished: npt.NDArray[np.bool_],
         evaluate: Evaluate,
     ) -> npt.NDArray[np.int64]:
-        """Stores and evaluates the states of new nodes; returns all their legal actions."""
+        """Store and evaluates the states of new nodes; returns all their legal actions."""
         work.states[leaves] = blocks = as_blocks(states)
         payoffs, running = _NO_PAYOFFS, states
         if finished.any():
@@ -202,7 +202,7 @@ class _Workspace:
         return self
 
     def add_edges(self, evaluation: Evaluation, states: int) -> int:
-        """Adds the legal actions of new nodes, in larger arrays if need be; returns where they begin."""
+        """Add the legal actions of new nodes, in larger arrays if need be; returns where they begin."""
         edges, begin = self.trees.edges, self._edges_used
         room, end = len(edges.actions), begin + len(evaluation.actions)
         if end > room:
@@ -232,7 +232,7 @@ def _what_is_wrong(evaluation: Evaluation, states: int) -> str:
 
 
 def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:
-    """How many visits the action that each simulation takes has had before, int32 ``(simulations,)``.
+    """Return the visits before each simulation of the action that it takes, int32 ``(simulations,)``.
 
     Among the considered actions with that many visits, the search takes the one with the highest score.
     """

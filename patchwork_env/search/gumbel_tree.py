@@ -1,6 +1,6 @@
 """The trees of Gumbel searches of many games at once: how nodes are added, and how a simulation goes down.
 
-The trees of a batch lie in one array of nodes: tree ``t`` has the nodes ``t * capacity`` and following, its
+The trees of a batch are in one array of nodes: tree ``t`` has the nodes ``t * capacity`` and following, its
 root first. A node knows its visited children as a linked list, and its legal actions as a range of two arrays
 that all nodes share, the *edges*, most of which are never visited. Their completed Q-values are all the same,
 so of all unvisited actions of a node the one with the highest prior is the next to be visited, and one number
@@ -38,7 +38,7 @@ NODE = np.dtype(
     ]
 )
 
-UNKNOWN = -2  # stands for an edge that has not been looked for yet
+UNKNOWN = -2  # an edge that has not been searched for yet
 
 LOWEST_LOG_PRIOR = np.float32(-700.0)
 """The lowest log prior: its exponential is above 0, so that no prior is 0 and needs special treatment."""
@@ -82,13 +82,13 @@ class Trees(NamedTuple):
 
 @kernel
 def capacity_of(trees: Trees) -> int:
-    """The number of nodes of each tree; 0 if there are no trees."""
+    """Return the number of nodes of each tree; 0 if there are no trees."""
     return len(trees.nodes) // max(len(trees.sizes), 1)
 
 
 @kernel
 def add_child(trees: Trees, node: int, child: int, edge: int) -> None:
-    """Links a new node to its parent ``node``; :func:`expand` fills it."""
+    """Link a new node to its parent ``node``; :func:`expand` fills it."""
     nodes, edges = trees.nodes, trees.edges
     nodes[child]["parent"] = node
     nodes[child]["edge"] = edge
@@ -104,9 +104,9 @@ def add_child(trees: Trees, node: int, child: int, edge: int) -> None:
 def add_edges(
     edges: Edges, begin: int, counts: Integers, actions: Integers, log_probabilities: Floats, values: Floats
 ) -> bool:
-    """Adds the legal actions of an evaluation, from edge ``begin`` on, and returns whether it is well-formed.
+    """Add the legal actions of an evaluation from edge ``begin``; return whether it is well-formed.
 
-    ``counts`` and ``values`` are ``(n,)``, actions and log-probabilities lie one list behind the other.
+    ``counts`` and ``values`` are ``(n,)``, lists of actions and log-probabilities are concatenated.
     """
     total = 0
     is_sound = len(counts) == len(values) and len(actions) == len(log_probabilities)
@@ -124,7 +124,7 @@ def add_edges(
 
 @kernel
 def set_up_roots(trees: Trees, finished: npt.NDArray[np.bool_]) -> None:
-    """Resets every tree to its root; trees of finished games get the size 0."""
+    """Reset every tree to its root; trees of finished games get the size 0."""
     capacity = capacity_of(trees)
     for tree in range(len(trees.sizes)):
         trees.nodes[tree * capacity]["parent"] = NOTHING
@@ -142,7 +142,7 @@ def expand(
     counts: Integers,
     values: Floats,
 ) -> None:
-    """Gives new nodes their values and edges, and all nodes above them their values."""
+    """Give new nodes their values and edges, and all nodes above them their values."""
     over, running = 0, 0
     for k in range(len(leaves)):
         node = leaves[k]
@@ -166,7 +166,7 @@ def expand(
 
 @kernel
 def back_up(nodes: Nodes, node: int, value: float) -> None:
-    """Adds a value, from player 0's view, to a node and to all nodes above it."""
+    """Add a value, from player 0's view, to a node and to all nodes above it."""
     while node != NOTHING:
         nodes[node]["value_sum"] += value
         nodes[node]["visits"] += 1
@@ -185,13 +185,13 @@ class Scale(NamedTuple):
 
 @kernel(inline=True)
 def q_value(nodes: Nodes, node: int, child: int) -> float:
-    """The mean value of a visited child, for the player to move at its parent ``node``."""
+    """Return the mean value of a visited child, for the player to move at its parent ``node``."""
     return float(nodes[node]["sign"] * nodes[child]["value_sum"] / nodes[child]["visits"])
 
 
 @kernel
 def q_transformation(nodes: Nodes, node: int, scale: Scale) -> tuple[float, float, float, float]:
-    """The numbers that the transformed completed Q-values of a node are computed from.
+    """Return the numbers that the transformed completed Q-values of a node are computed from.
 
     Returns:
         The mixed value, which completes the Q-values of unvisited actions (equation 33); the factor of
@@ -223,7 +223,7 @@ def q_transformation(nodes: Nodes, node: int, scale: Scale) -> tuple[float, floa
 
 @kernel
 def weigh_children(nodes: Nodes, node: int, factor: float, highest: float) -> float:
-    """Writes the unnormalized weights of the children in the improved policy; returns their sum."""
+    """Write the unnormalized weights of the children in the improved policy; returns their sum."""
     total = 0.0
     child = nodes[node]["first_child"]
     while child != NOTHING:
@@ -247,7 +247,7 @@ class Leaves(NamedTuple):
 
 @kernel
 def choose_candidates(trees: Trees, noise: npt.NDArray[np.float64]) -> None:
-    """Picks the actions with the highest sums of noise and log prior in every tree, best first.
+    """Pick the actions with the highest sums of noise and log prior in every tree, best first.
 
     A tree whose root has a single action has it as its candidate and is not searched.
     """
@@ -268,7 +268,7 @@ def choose_candidates(trees: Trees, noise: npt.NDArray[np.float64]) -> None:
 
 @kernel
 def _insert(candidates: Candidates, edge: int, score: float) -> None:
-    """Inserts an edge into candidates in descending order of their scores and drops the last one."""
+    """Insert an edge into candidates in descending order of their scores and drops the last one."""
     k = len(candidates) - 1
     if candidates[k]["edge"] != NOTHING and score <= candidates[k]["score"]:
         return
@@ -282,7 +282,7 @@ def _insert(candidates: Candidates, edge: int, score: float) -> None:
 def select_leaves(
     trees: Trees, visits_by_actions: npt.NDArray[np.int32], simulation: int, scale: Scale, leaves: Leaves
 ) -> int:
-    """Adds one node to every tree; a path that ends in a finished game is counted at once."""
+    """Add one node to every tree; a path that ends in a finished game is counted at once."""
     nodes, sizes, candidates, capacity = trees.nodes, trees.sizes, trees.candidates, capacity_of(trees)
     added = 0
     for tree in range(len(sizes)):
@@ -313,7 +313,7 @@ def select_leaves(
 
 @kernel
 def select_candidate(nodes: Nodes, root: int, candidates: Candidates, visits: int, scale: Scale) -> int:
-    """The index of the best candidate that has ``visits`` visits, as Sequential Halving asks for it."""
+    """Return the index of the best candidate with ``visits`` visits, for Sequential Halving."""
     mixed, factor, _, _ = q_transformation(nodes, root, scale)
     best, best_score = NOTHING, -np.inf
     for k in range(len(candidates)):
@@ -328,7 +328,7 @@ def select_candidate(nodes: Nodes, root: int, candidates: Candidates, visits: in
 
 @kernel
 def _select_child(trees: Trees, node: int, scale: Scale) -> int:
-    """The child to visit next, or ``NOTHING`` for the best unvisited action: equation 14.
+    """Return the child to visit next, or ``NOTHING`` for the best unvisited action: equation 14.
 
     The choice is deterministic and makes the shares of visits approach the improved policy.
     """
@@ -355,7 +355,7 @@ def _select_child(trees: Trees, node: int, scale: Scale) -> int:
 
 @kernel
 def _best_unvisited(nodes: Nodes, edges: Edges, node: int) -> int:
-    """The edge with the highest prior that is not marked as visited, or ``NOTHING``."""
+    """Return the edge with the highest prior that is not marked as visited, or ``NOTHING``."""
     best, best_prior = NOTHING, VISITED
     for edge in range(nodes[node]["begin"], nodes[node]["begin"] + nodes[node]["count"]):
         if edges.log_priors[edge] > best_prior:
@@ -379,7 +379,7 @@ class SearchResult(NamedTuple):
 
 @kernel
 def summarize(trees: Trees, scale: Scale, finished: npt.NDArray[np.bool_], result: SearchResult) -> None:
-    """Writes all results but the actions; of finished games, the values alone."""
+    """Write all results but the actions; of finished games, the values alone."""
     nodes, candidates, capacity = trees.nodes, trees.candidates, capacity_of(trees)
     counts, chosen, values = result.counts, result.chosen, result.values
     for tree in range(len(finished)):
@@ -401,7 +401,7 @@ def summarize(trees: Trees, scale: Scale, finished: npt.NDArray[np.bool_], resul
 def _improve_policy(
     trees: Trees, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
 ) -> float:
-    """Writes the improved policy and the visits of a root; returns the mean of Q-values under the policy."""
+    """Write the improved policy and the visits of a root; returns the mean of Q-values under the policy."""
     nodes, edges = trees.nodes, trees.edges
     mixed, factor, highest, _ = q_transformation(nodes, root, scale)
     begin = nodes[root]["begin"]

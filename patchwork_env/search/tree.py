@@ -1,4 +1,4 @@
-"""What the trees of all searches share: nodes with blocks of edges, and a state for every node.
+"""The parts that the trees of all searches share: nodes with blocks of edges, and a state for every node.
 
 A node is a record with the fields ``begin`` and ``count``, the block of its edges; ``visits``, those of all
 its edges; and ``player``, who is to move. An edge is a record with the fields ``action``, ``child``, the node
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
 
-NOTHING = -1  # stands for no node, or no edge
+NOTHING = -1  # no node, or no edge
 ROOT = 0
 
 
@@ -38,23 +38,23 @@ class Path(NamedTuple):
 def new_tree(
     node: np.dtype[np.void], edge: np.dtype[np.void], state: np.dtype[np.void], nodes: int, edges: int
 ) -> Tree:
-    """An empty tree with room for so many nodes and edges, which are records of these types."""
+    """Return an empty tree with room for so many nodes and edges, which are records of these types."""
     return Tree(np.empty(nodes, node), np.empty(edges, edge), np.empty(nodes, state), np.zeros(2, np.int64))
 
 
 def new_path(longest: int) -> Path:
-    """A path with room for ``longest`` edges."""
+    """Return a path with room for ``longest`` edges."""
     return Path(np.empty(longest, np.int64), np.empty(longest, np.int64))
 
 
 def as_blocks(states: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """The same memory as records without fields, which NumPy copies and compares many times faster."""
+    """Return the same memory as records without fields, which NumPy copies and compares many times faster."""
     return states.view(np.dtype((np.void, states.dtype.itemsize)))
 
 
 @kernel
 def reset(tree: Tree) -> None:
-    """Removes all nodes and edges."""
+    """Remove all nodes and edges."""
     tree.sizes[0], tree.sizes[1] = 0, 0
 
 
@@ -72,7 +72,7 @@ def has_room(tree: Tree, edges: int) -> bool:
 
 @kernel
 def add_node(tree: Tree) -> int:
-    """A new node without edges, or ``NOTHING`` if the tree is full; the caller writes state and player."""
+    """Return a new node without edges, or ``NOTHING`` if the tree is full; its state is not set."""
     node = tree.sizes[0]
     if node == len(tree.nodes):
         return NOTHING
@@ -84,7 +84,7 @@ def add_node(tree: Tree) -> int:
 
 @kernel
 def add_edge(tree: Tree, node: int, action: int) -> int:
-    """Gives the node that is being completed one more edge, for which there must be room."""
+    """Give the node that is being completed one more edge, for which there must be room."""
     edge = tree.sizes[1]
     tree.sizes[1] += 1
     if tree.nodes[node]["count"] == 0:
@@ -96,14 +96,14 @@ def add_edge(tree: Tree, node: int, action: int) -> int:
 
 @kernel(inline=True)
 def set_edge(tree: Tree, edge: int, action: int) -> None:
-    """Gives an edge its action, no visits and no child."""
+    """Give an edge its action, no visits and no child."""
     new = tree.edges[edge]
     new["action"], new["visits"], new["child"] = action, 0, NOTHING
 
 
 @kernel
 def most_visited(tree: Tree, node: int, values: npt.NDArray[np.floating]) -> int:
-    """The edge of a node with the most visits; ties go to the higher of ``values``, those of all edges."""
+    """Return the edge of a node with the most visits; on ties, with the highest of ``values``."""
     begin = tree.nodes[node]["begin"]
     best = begin
     for edge in range(begin + 1, begin + tree.nodes[node]["count"]):

@@ -55,7 +55,7 @@ class Rule(NamedTuple):
 
 
 class Workspace(Protocol):
-    """What simulations of every game need besides the tree; a NamedTuple with these fields and more."""
+    """The data of simulations besides the tree; a NamedTuple with these fields and more."""
 
     state: npt.NDArray[np.void]  # one record, in which a game is played out
     actions: npt.NDArray[np.int64]  # receives the actions of a node
@@ -76,13 +76,13 @@ game = cast(Game, None)  # each game's kernels take its place
 
 
 def new_tree(capacity: int, edge_capacity: int, state: np.dtype[np.void]) -> Tree:
-    """An empty tree with room for ``capacity`` nodes and ``edge_capacity`` edges."""
+    """Return an empty tree with room for ``capacity`` nodes and ``edge_capacity`` edges."""
     return trees.new_tree(NODE, EDGE, state, capacity, edge_capacity)
 
 
 @kernel
 def add_edges(tree: Tree, node: int, player: int, actions: npt.NDArray[np.int64], count: int) -> None:
-    """Gives a node without edges those of ``count`` actions, best first; ``player`` moves at the node."""
+    """Give a node without edges those of ``count`` actions, best first; ``player`` moves at the node."""
     begin = tree.sizes[1]
     tree.sizes[1] += count
     tree.nodes[node]["begin"] = begin
@@ -96,7 +96,7 @@ def add_edges(tree: Tree, node: int, player: int, actions: npt.NDArray[np.int64]
 
 @kernel
 def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
-    """The edge to follow: a new one if it is time to widen, else the one with the highest upper bound."""
+    """Return the edge to follow: a new one if the node widens, else that of the highest upper bound."""
     visits, opened = tree.nodes[node]["visits"], tree.nodes[node]["opened"]
     begin = tree.nodes[node]["begin"]
     width = min(np.float64(tree.nodes[node]["count"]), rule.first + rule.factor * visits**rule.exponent)
@@ -115,7 +115,7 @@ def choose_edge(tree: Tree, node: int, rule: Rule) -> int:
 
 @kernel
 def back_up(tree: Tree, path: Path, length: int, values: npt.NDArray[np.float64]) -> None:
-    """Counts a simulation along its path, with the value that it found for each player."""
+    """Count a simulation along its path, with the value that it found for each player."""
     for k in range(length):
         node, edge = path.nodes[k], path.edges[k]
         tree.nodes[node]["visits"] += 1
@@ -125,13 +125,13 @@ def back_up(tree: Tree, path: Path, length: int, values: npt.NDArray[np.float64]
 
 @kernel
 def most_visited(tree: Tree, node: int) -> int:
-    """The edge with the most visits; ties go to the higher value."""
+    """Return the edge with the most visits; ties go to the higher value."""
     return int(most_visited_by(tree, node, tree.edges["value_sum"]))
 
 
 @kernel
 def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
-    """Resets a tree to a root with the state of record ``i``."""
+    """Reset a tree to a root with the state of record ``i``."""
     reset(tree)
     copy_record(tree.states, add_node(tree), states, i)
 
@@ -141,7 +141,7 @@ def start_tree(tree: Tree, states: npt.NDArray[np.void], i: int) -> None:
 
 @template
 def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulations: int) -> None:
-    """Adds simulations to a tree: down to a new node, a playout, and its values back up.
+    """Add simulations to a tree: down to a new node, a playout, and its values back up.
 
     The root is not over. ``work`` is the workspace of the game's type, see :class:`Workspace`; the random
     stream is ``(1,)``.
@@ -154,7 +154,7 @@ def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulati
 
 @template(inline=True)
 def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
-    """Goes down to a new node and copies its state to ``work.state``; returns the length of the path."""
+    """Go down to a new node and copies its state to ``work.state``; returns the length of the path."""
     node, length = ROOT, 0
     while length < len(work.path.nodes) and _is_inner(tree, node, work, streams):
         edge = choose_edge(tree, node, rule)
@@ -197,7 +197,7 @@ def _is_inner(tree: Tree, node: int, work: Workspace, streams: Streams) -> bool:
 
 @kernel(allocates=True)
 def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
-    """Copies the subtree of ``tree`` whose root is node ``top`` to ``target``, as far as there is room."""
+    """Copy the subtree of ``tree`` whose root is node ``top`` to ``target``, as far as there is room."""
     source = np.empty(min(tree.sizes[0], len(target.nodes)), np.int64)
     target.sizes[0], target.sizes[1] = 1, 0
     source[0] = top
@@ -237,13 +237,13 @@ class TreeMemory:
         return sum(len(tree.nodes) for tree in self._trees)
 
     def copy(self) -> TreeMemory:
-        """Another memory of the same trees, which are not copied, since they do not change."""
+        """Return another memory of the same trees, which are not copied, since they do not change."""
         twin = TreeMemory(self.most_nodes)
         twin._trees = self._trees.copy()
         return twin
 
     def keep(self, tree: Tree) -> None:
-        """Keeps a copy of a tree."""
+        """Keep a copy of a tree."""
         nodes, edges = tree.sizes.tolist()
         kept = tree.nodes[:nodes].copy(), tree.edges[:edges].copy(), tree.states[:nodes].copy()
         self._trees.append(Tree(*kept, tree.sizes.copy()))
@@ -251,7 +251,7 @@ class TreeMemory:
             self._trees.popleft()
 
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
-        """Copies the subtree of a state ``(1,)`` to ``target``, if a tree holds it, and forgets its tree."""
+        """Copy the subtree of a state ``(1,)`` to ``target``, if a tree holds it, and forgets its tree."""
         for tree in self._trees:
             nodes = np.flatnonzero(trees.as_blocks(tree.states) == trees.as_blocks(state))
             if len(nodes):

@@ -93,7 +93,7 @@ def _game_calls(rules, random):
     yield Call(render.svg, {"game": game, "names": names})
     yield Call(render.rgb_array, {"game": game, "width": 40, "names": names})
     yield Call(partial(render.save_png, path="attack.png"), {"frame": frame}, (OSError,))
-    yield Call(render.save_gif, {"frames": [frame], "path": "attack.gif"}, (OSError,))
+    yield Call(partial(render.save_gif, path="attack.gif"), {"frames": [frame]}, (OSError,))
     yield Call(package.as_dict, {"vector": game.observation()})
 
 

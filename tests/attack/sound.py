@@ -14,7 +14,7 @@ _LONGEST_LINE = 4000
 """The most characters of a message that may name several files."""
 _FROM_INSIDE = re.compile(
     "invalid literal|to unpack|has no attribute|broadcast|index out of|out of range|'NoneType' object|"
-    "Exceeds the limit|is not iterable|not supported between|unhashable|ambiguous|codec can't|zip\\(\\)|"
+    "is not iterable|not supported between|unhashable|ambiguous|codec can't|zip\\(\\)|"
     "cannot be interpreted|expected str|must be real number|(min|max)\\(\\) |too large"
 )
 """Words of Python's and NumPy's own messages, which say nothing about the input."""

@@ -187,7 +187,7 @@ def test_records_from_outside_are_checked(kind):
     other = nmbr9.Game if kind is patchwork.Game else patchwork.Game
     for foreign in (None, [1], np.zeros(80, np.uint8), other(seed=1).state, states[0]):
         for read in (kind.check_states, kind.from_state):
-            with pytest.raises(ValueError, match=r"states are an array .* of records of"):
+            with pytest.raises(ValueError, match=r"states must be an array .* of records of"):
                 read(foreign)
     states["current_player"][5] = 7
     with pytest.raises(ValueError, match="reaches state 5 of 8: current_player is 7"):

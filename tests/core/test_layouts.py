@@ -73,9 +73,7 @@ def test_vectors_and_records_are_copied_to_their_places():
     to = np.zeros(12, np.int16)
     _copy(to[2:9], np.arange(1, 8, dtype=np.int16))
     assert to.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0]
-    with pytest.raises(
-        TypingError, match="what is copied must be a contiguous array of 1 dimensions of int16"
-    ):
+    with pytest.raises(TypingError, match="the source must be a contiguous array of 1 dimensions of int16"):
         _copy(to, np.zeros(12, np.int32))
     records = np.array([(k, [k, -k << 24]) for k in range(8)], [("a", "u1"), ("b", "<i4", 2)])
     expected = records.copy()

@@ -39,7 +39,7 @@ def test_a_game_of_ones_own_is_registered_in_one_call():
         games.register("row", "somewhere.else")
     with pytest.raises(ValueError, match="no game 'roww' \\(did you mean 'row'"):
         games.rules_of("roww")
-    with pytest.raises(ValueError, match="those of no game"):
+    with pytest.raises(ValueError, match="not those of a game"):
         games.rules_of(np.zeros(1, np.dtype([("current_player", "u1")])))
 
 

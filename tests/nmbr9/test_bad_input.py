@@ -52,9 +52,9 @@ def test_moves():
     far = frozenset((row + 200, column) for row, column in cells)
     for wrong, message in (
         (Move((digit + 1) % 10, level, cells), "the tile to be placed is"),
-        (Move(digit, 3, cells), "would lie on level 0, not on 3"),
+        (Move(digit, 3, cells), "would be on level 0, not on 3"),
         (Move(digit, level, frozenset([(1, 1), (5, 5)])), "are not a placement"),
-        (Move(digit, level, far), "lie beyond the table"),
+        (Move(digit, level, far), "are beyond the table"),
         (Move(digit), "not to be done now"),
         (Move(digit, 0, game.placements()[0].cells), "not"),
     ):
@@ -99,8 +99,8 @@ POSITION = "nmbr9/1 players=2 order=unknown rounds=3 deck=1,2,3 player=1 chosen=
         ("player=1", "player=0", "player 0 has 1 tiles, but must have 0 now"),
         ("player=1", "player=2", "player is 2"),
         ("chosen=-,-", "chosen=-", "2 tables and 1 chosen"),
-        ("chosen=-,-", "chosen=2,-", "nobody can have chosen '2,-'"),
-        ("chosen=-,-", "chosen=-,10", "nobody can have chosen '-,10'"),
+        ("chosen=-,-", "chosen=2,-", "no player can have chosen '2,-'"),
+        ("chosen=-,-", "chosen=-,10", "no player can have chosen '-,10'"),
         ("1/0@0,0", "1/0@0", "is not a move"),
         ("1/0@0,0", "1/0@0,0;2/0@9,9", "player 0 has 2 tiles, but must have 1"),
         ("1/0@0,0|-", "1/0@0,0;2/0@9,9|1/0@0,0", "player 0 cannot have placed tile 1"),

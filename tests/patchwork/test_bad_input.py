@@ -115,7 +115,7 @@ CONTRADICTIONS = {
     "variant": _set("variant", 2),
     "position": _set("position", 54),
     "buttons": _set("buttons", -1),
-    "behind the end": _flip("circle", 33, 1),
+    "after the end": _flip("circle", 33, 1),
     "circle is 33": lambda states: states["circle"][0].__setitem__(0, 33),
     "repeats a patch": _set("circle", 7),
     "quilt disagree": _flip("quilt", (0, 0), 1 << 62),
