@@ -32,11 +32,18 @@ for each of the others; winners with equal scores share their gain, so that all 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 
 from patchwork_env.envs import self_play
-from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.aec import GameAECEnv, WrappedAECEnv
 from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.envs.signatures import (
+    AECOptions,
+    BatchOptions,
+    SingleOptions,
+    VectorOptions,
+    list_options,
+)
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.nmbr9.rules import RULES
@@ -51,6 +58,33 @@ __all__ = [
     "parallel_env",
     "raw_env",
 ]
+
+
+class Nmbr9Options(TypedDict, total=False):
+    """The options of the game, which the table above describes."""
+
+    players: int
+    order: Literal["unknown", "known", "free"]
+    max_digit: int
+    copies: int
+    deck_size: int | None
+    deck: Sequence[int] | None
+
+
+class _AEC(Nmbr9Options, AECOptions, total=False):
+    """The options of :class:`Nmbr9AECEnv`."""
+
+
+class _Single(Nmbr9Options, SingleOptions, total=False):
+    """The options of :class:`Nmbr9Env`."""
+
+
+class _Vector(Nmbr9Options, VectorOptions, total=False):
+    """The options of :class:`Nmbr9VectorEnv`."""
+
+
+class _Batch(Nmbr9Options, BatchOptions, total=False):
+    """The options of :class:`SelfPlayBatch`."""
 
 
 class Nmbr9AECEnv(GameAECEnv):
@@ -69,12 +103,18 @@ class Nmbr9AECEnv(GameAECEnv):
     one vector, whoever is to move.
     """
 
-    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
+    @list_options(GameAECEnv, RULES)
+    def __init__(self, render_mode: str | None = None, **options: Unpack[_AEC]) -> None:
         super().__init__(RULES, render_mode, **options)
 
 
-env = Nmbr9AECEnv.wrapped
 raw_env = Nmbr9AECEnv
+
+
+@list_options(GameAECEnv, RULES, illegal_action="terminate")
+def env(render_mode: str | None = None, **options: Unpack[_AEC]) -> WrappedAECEnv:
+    """Make an environment that enforces the order of calls; an illegal action ends its game by default."""
+    return raw_env.wrapped(render_mode, **options)
 
 
 class Nmbr9ParallelEnv(GameParallelEnv):
@@ -91,7 +131,8 @@ class Nmbr9ParallelEnv(GameParallelEnv):
     The game is that of :class:`Nmbr9AECEnv`. Every agent's mask holds its legal actions in every step.
     """
 
-    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
+    @list_options(GameAECEnv, RULES)
+    def __init__(self, render_mode: str | None = None, **options: Unpack[_AEC]) -> None:
         super().__init__(RULES, render_mode, **options)
 
 
@@ -113,7 +154,8 @@ class Nmbr9Env(GameEnv):
     :class:`~patchwork_env.patchwork_v0.PatchworkEnv`, as are illegal actions and ``info``.
     """
 
-    def __init__(self, opponent: Any = "random", **options: Any) -> None:
+    @list_options(GameEnv, RULES)
+    def __init__(self, opponent: Any = "random", **options: Unpack[_Single]) -> None:
         from patchwork_env.agents import as_agent
 
         super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
@@ -139,7 +181,8 @@ class Nmbr9VectorEnv(GameVectorEnv):
     :class:`~patchwork_env.patchwork_v0.PatchworkVectorEnv`.
     """
 
-    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
+    @list_options(GameVectorEnv, RULES)
+    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Unpack[_Vector]) -> None:
         from patchwork_env.agents import as_agents
 
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
@@ -166,5 +209,6 @@ class SelfPlayBatch(self_play.SelfPlayBatch):
     See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and its further options.
     """
 
-    def __init__(self, num_envs: int, **options: Any) -> None:
+    @list_options(self_play.SelfPlayBatch, RULES)
+    def __init__(self, num_envs: int, **options: Unpack[_Batch]) -> None:
         super().__init__(RULES, num_envs, **options)

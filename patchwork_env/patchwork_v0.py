@@ -35,15 +35,45 @@ Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 
 from patchwork_env.envs import self_play
-from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.aec import GameAECEnv, WrappedAECEnv
+from patchwork_env.envs.signatures import (
+    AECOptions,
+    BatchOptions,
+    SingleOptions,
+    VectorOptions,
+    list_options,
+)
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.patchwork.rules import RULES
 
 __all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayBatch", "env", "raw_env"]
+
+
+class PatchworkOptions(TypedDict, total=False):
+    """The options of the game, which the table above describes."""
+
+    special_patches: Literal["revised", "2014"]
+    first_player: int | Literal["random"]
+
+
+class _AEC(PatchworkOptions, AECOptions, total=False):
+    """The options of :class:`PatchworkAECEnv`."""
+
+
+class _Single(PatchworkOptions, SingleOptions, total=False):
+    """The options of :class:`PatchworkEnv`."""
+
+
+class _Vector(PatchworkOptions, VectorOptions, total=False):
+    """The options of :class:`PatchworkVectorEnv`."""
+
+
+class _Batch(PatchworkOptions, BatchOptions, total=False):
+    """The options of :class:`SelfPlayBatch`."""
 
 
 class PatchworkAECEnv(GameAECEnv):
@@ -64,12 +94,18 @@ class PatchworkAECEnv(GameAECEnv):
     ``player_0`` sees, as one vector, whoever is to move; it holds everything.
     """
 
-    def __init__(self, render_mode: str | None = None, **options: Any) -> None:
+    @list_options(GameAECEnv, RULES)
+    def __init__(self, render_mode: str | None = None, **options: Unpack[_AEC]) -> None:
         super().__init__(RULES, render_mode, **options)
 
 
-env = PatchworkAECEnv.wrapped
 raw_env = PatchworkAECEnv
+
+
+@list_options(GameAECEnv, RULES, illegal_action="terminate")
+def env(render_mode: str | None = None, **options: Unpack[_AEC]) -> WrappedAECEnv:
+    """Make an environment that enforces the order of calls; an illegal action ends its game by default."""
+    return raw_env.wrapped(render_mode, **options)
 
 
 class PatchworkEnv(GameEnv):
@@ -96,7 +132,8 @@ class PatchworkEnv(GameEnv):
     FileNotFoundError if there is no checkpoint at the path of the opponent.
     """
 
-    def __init__(self, opponent: Any = "random", **options: Any) -> None:
+    @list_options(GameEnv, RULES)
+    def __init__(self, opponent: Any = "random", **options: Unpack[_Single]) -> None:
         from patchwork_env.agents import as_agent
 
         super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
@@ -122,7 +159,8 @@ class PatchworkVectorEnv(GameVectorEnv):
     for seeds, for how games follow each other, ``copy``, ``opponent_shares`` and ``autoreset_mode``.
     """
 
-    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Any) -> None:
+    @list_options(GameVectorEnv, RULES)
+    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Unpack[_Vector]) -> None:
         from patchwork_env.agents import as_agents
 
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
@@ -149,5 +187,6 @@ class SelfPlayBatch(self_play.SelfPlayBatch):
     See :class:`~patchwork_env.envs.self_play.SelfPlayBatch` for its arrays and its further options.
     """
 
-    def __init__(self, num_envs: int, **options: Any) -> None:
+    @list_options(self_play.SelfPlayBatch, RULES)
+    def __init__(self, num_envs: int, **options: Unpack[_Batch]) -> None:
         super().__init__(RULES, num_envs, **options)

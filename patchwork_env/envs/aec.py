@@ -29,6 +29,9 @@ IGNORED_RESET_OPTIONS = ("options",)  # what PettingZoo's api_test passes to see
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
+WrappedAECEnv = AECEnv[str, MaskedObservation, Any]
+
+
 class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
     """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
 
@@ -54,12 +57,11 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         **options: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        own = ("render_mode", "observation", "rewards", "illegal_action")
         self._rules = rules
         self._display = Display(render_mode, rules)
         self._named = check_layout(observation)
         self.raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
-        self._dealer = Dealer(rules, 1, complete(options, rules.options, own, type(self).__name__))
+        self._dealer = Dealer(rules, 1, complete(options, rules.options, type(self)))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
         self._has_rewards = True  # whether there may be some of the last step, or accumulated ones, to clear

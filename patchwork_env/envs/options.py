@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,19 @@ _MANY_ILLEGAL_ENDS = 20
 
 
 def complete(
-    given: Mapping[str, Any], defaults: Mapping[str, Any], further: Iterable[str], owner: str
+    given: Mapping[str, Any], defaults: Mapping[str, Any], owner: Callable[..., Any]
 ) -> dict[str, Any]:
-    """All options of a game: those that were given, and the others at their defaults.
+    """Return all options: the given ones, and the others at their defaults.
 
-    An unknown one is an error with the nearest one, also of the ``further`` ones of the ``owner``.
+    UnknownOptionError for an unknown one; it names the nearest of ``defaults`` and of the parameters of the
+    ``owner``, the class or function that the user called.
     """
     for name in given:
         if name not in defaults:
-            raise unknown_option(owner, name, (*further, *defaults))
+            own = [
+                each.name for each in signature(owner).parameters.values() if each.kind != each.VAR_KEYWORD
+            ]
+            raise unknown_option(owner.__name__, name, [*own, *defaults])
     return {**defaults, **given}
 
 

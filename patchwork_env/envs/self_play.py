@@ -21,7 +21,6 @@ from patchwork_env.errors import IllegalActionError
 
 SHARED = ("initial_state", "flags", "reward_kind")
 """The fields that all games of a batch share; the other fields have an entry for each game."""
-_OWN_OPTIONS = ("num_envs", "seed", "rewards", "masks", "observations")
 
 game = cast(Kernels, None)  # each game's kernels take its place
 
@@ -97,7 +96,7 @@ class SelfPlayBatch:
     ) -> None:
         self._rules = rules
         n = self.num_envs = check_num_envs(num_envs)
-        self._options = complete(options, rules.options, _OWN_OPTIONS, type(self).__name__)
+        self._options = complete(options, rules.options, type(self))
         initial_state, flags, players = rules.set_up(self._options, {})
         self._arrays = arrays = BatchArrays(
             states=rules.empty_states(n),

@@ -99,12 +99,11 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        own = ("opponent", "seat", "illegal_action", "rewards", "observation", "render_mode")
         self._rules = rules
         self._display = Display(render_mode, rules)
         self._named = check_layout(observation)
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
-        self._dealer = Dealer(rules, 1, complete(options, rules.options, own, type(self).__name__), seat)
+        self._dealer = Dealer(rules, 1, complete(options, rules.options, type(self)), seat)
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)

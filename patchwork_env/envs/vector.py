@@ -104,8 +104,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
                 f"{type(self).__name__} has no max_episode_steps; gymnasium.make has it, and "
                 "make_vec(…, vectorization_mode='sync')"
             )
-        own = ("num_envs", "opponent", "opponent_shares", "seat", "illegal_action", "rewards", "observation")
-        known = (*own, "copy", "autoreset_mode", "render_mode")
         self._rules = rules
         self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
@@ -115,7 +113,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.render_mode = render_mode
         self._autoreset = check_autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
-        completed = complete(options, rules.options, known, type(self).__name__)
+        completed = complete(options, rules.options, type(self))
         self._players = rules.set_up(completed, {}).players
         opponents = self._new_opponents(opponent, opponent_shares)
         self._batch = LearnerBatch(

@@ -169,7 +169,7 @@ def _checked(
     rules = rules_of(common_game(loaded, game))
     if "players" in rules.options:
         options = {"players": len(listed), **options}
-    options = complete(options, rules.options, (), f"a dataset of {rules.title}")
+    options = complete(options, rules.options, record)
     seats = rules.set_up(options, {}).players
     return Recording(
         rules=rules,

@@ -63,8 +63,7 @@ class SelfPlayCallback(BaseCallback):
         self, *, fixed_fraction: float = 0.0, seed: int | None = None, verbose: int = 0, **league: Any
     ) -> None:
         super().__init__(verbose)
-        own = ("fixed_fraction", "seed", "verbose")
-        self.league = League(**complete(league, League().model_dump(), own, type(self).__name__))
+        self.league = League(**complete(league, League().model_dump(), type(self)))
         most = 1 - self.league.fraction
         if not isinstance(fixed_fraction, int | float) or not 0 <= fixed_fraction <= most:
             raise ValueError(

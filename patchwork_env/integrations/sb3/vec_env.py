@@ -124,8 +124,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         **options: Any,
     ) -> None:
         self.rules = rules = rules_of(game)
-        own = ("num_envs", "opponent", "opponent_shares", "game", "seed", "rewards", "reward_scale")
-        completed = complete(options, rules.options, own, type(self).__name__)
+        completed = complete(options, rules.options, type(self))
         self.num_players = rules.set_up(completed, {}).players
         self._weights = rewards if isinstance(rewards, Reward) else None
         if self._weights is not None and self.num_players == 1:

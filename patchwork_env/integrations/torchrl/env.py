@@ -91,7 +91,6 @@ def _draw(masks: np.ndarray[Any, Any], uniforms: np.ndarray[Any, Any]) -> np.nda
     return drawn % columns
 
 
-_OWN_OPTIONS = ("game", "num_envs", "opponent", "seed", "rewards", "categorical_actions", "device")
 _OF_OPPONENTS = {"opponent_shares": None, "seat": "alternate"}
 
 
@@ -133,7 +132,7 @@ def make_env(
     check_num_envs(num_envs)
     check_flag(categorical_actions, "categorical_actions")
     further = {} if opponent is None else _OF_OPPONENTS
-    given = complete(options, {**rules.options, **further}, _OWN_OPTIONS, "make_env")
+    given = complete(options, {**rules.options, **further}, make_env)
     if opponent is None:
         return GamesEnv(
             SelfPlayGames(rules, num_envs, seed=seed, rewards=rewards, **given),
