@@ -1,6 +1,6 @@
-"""OpenEnv: both games in words for language models that learn by reinforcement, served over WebSocket.
+"""OpenEnv: both games in words for language models that learn by reinforcement, over WebSockets.
 
-``patchwork-env openenv`` serves them, and so does any server of ASGI with ``create_app("patchwork")``. Then::
+``patchwork-env openenv`` serves them, and any ASGI server can serve ``create_app("patchwork")``. Then::
 
     with openenv.PatchworkEnv("http://127.0.0.1:8054").sync() as env:
         result = env.reset(seed=7)

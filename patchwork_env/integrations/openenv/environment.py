@@ -1,4 +1,4 @@
-"""One session, an episode in words behind OpenEnv's interface of an environment; and the server of many."""
+"""One session as an environment of OpenEnv, and the server of many sessions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ _LONGEST_ID = 255
 
 
 class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
-    """A game against agents, or alone, for a language model; every session has one of its own.
+    """The environment of one session: a game against agents, or alone, for a language model.
 
-    Its episodes are as the ``settings``, or the name of a game, and the other settings ``given`` say, unless
-    :meth:`reset` says otherwise. Sessions share the ``agents``, from whom they borrow opponents.
+    Args:
+        settings: The defaults of the settings of episodes, or the name of a game.
+        agents: The pool of opponents, which sessions share.
+        given: Other defaults by name.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -47,7 +49,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **settings: Any
     ) -> TextObservation:
-        """Begins an episode with settings of its own; an error leaves the one before as it is."""
+        """Begin an episode with settings of its own; an error leaves the last one unchanged."""
         if episode_id is not None and not (isinstance(episode_id, str) and len(episode_id) <= _LONGEST_ID):
             raise ValueError(
                 f"episode_id is {short_repr(episode_id)}; "
@@ -58,17 +60,17 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         return self._observe(episode.first, episode)
 
     def step(self, action: TextAction, timeout_s: float | None = None, **_: Any) -> TextObservation:
-        """Takes a move or a request, and lets the opponent answer a move; an error changes nothing."""
+        """Take a move or a request, and let the opponent answer a move; an error changes nothing."""
         episode = self._episode
         if episode is None:
-            raise ValueError("no episode is on in this session; send 'reset' first")
+            raise ValueError("this session has no episode; send 'reset' first")
         reply = episode.answer(action.text)
         self._steps += 1
         return self._observe(reply, episode)
 
     @property
     def state(self) -> TextState:
-        """The episode as trainers see it."""
+        """The state of the episode, for trainers."""
         episode = self._episode
         if episode is None:
             return TextState(game=self._settings.game)
@@ -86,27 +88,27 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         )
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """What OpenEnv shows of this environment."""
+        """Return the description that OpenEnv shows."""
         title = rules_of(self._settings.game).title
         return EnvironmentMetadata(
             name=self._settings.game, description=f"{title} in words, against agents", version=__version__
         )
 
     def render_web(self, observation: dict[str, Any]) -> str | None:
-        """The picture of the game as SVG, for OpenEnv's web interface."""
+        """Return a picture of the game as SVG, for OpenEnv's web interface."""
         if self._episode is None:
             return None
         return rules_of(self._settings.game).pictures.svg(self._episode.game.public())
 
     def web_actions(self, observation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """A move of each group, to click on in OpenEnv's web interface."""
+        """Return a move of each group, for the buttons of OpenEnv's web interface."""
         if self._episode is None or self._episode.has_ended:
             return []
         groups = [(group.name, group.example) for group in moves(self._episode.game)]
         return [(f"{name}: {move.word}", {"text": move.word}) for name, move in groups if move]
 
     def close(self) -> None:
-        """Ends the session, whose episode can be stepped no more."""
+        """End the session; its episode takes no more steps."""
         self._episode = None
 
     def _observe(self, reply: Reply, episode: Episode) -> TextObservation:
@@ -136,7 +138,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
 
 MOST_SESSIONS = 10_000
 MOST_BYTES = 2**18
-"""The longest message; of those over WebSockets the server must be told: ``uvicorn --ws-max-size 262144``."""
+"""The size of the longest message; for WebSockets the server needs ``uvicorn --ws-max-size 262144``."""
 
 
 def create_app(
@@ -148,16 +150,16 @@ def create_app(
     hosts: Collection[str] | None = None,
     **settings: Any,
 ) -> Any:
-    """An application of FastAPI that serves a game in words as OpenEnv prescribes: episodes over ``/ws``.
+    """Return a FastAPI application that serves episodes of a game in words over ``/ws``.
 
     Args:
-        game: Its name.
-        opponents: Specs of agents that clients may play against besides those that every server offers, such
-            as checkpoints or ``module:name``; the first one is the usual opponent.
+        game: The name of the game.
+        opponents: Specs of further opponents that clients may choose, such as checkpoints or ``module:name``;
+            the first one is the default.
         sessions: The most sessions at once, 1-10000. Each has a game of its own, and a thread.
-        idle_seconds: After how many seconds without a message a session's game ends.
+        idle_seconds: The seconds without a message after which the game of a session ends.
         hosts: The hosts that requests may name, such as ``("127.0.0.1:8054",)``; None for any.
-        settings: What episodes are like unless a ``reset`` says otherwise:
+        settings: The defaults of the settings of episodes:
             :class:`~patchwork_env.integrations.text.episode.EpisodeSettings`, and options of the game.
 
     Raises:
@@ -170,7 +172,7 @@ def create_app(
         with players.borrow(spec) as agent:
             agent.check_game(game)
     factory = partial(TextEnvironment, chosen, players)
-    factory().reset(seed=1)  # what is not allowed is told now, and kernels are compiled
+    factory().reset(seed=1)  # raises if a setting is not allowed, and compiles kernels
     app = create_openenv_app(
         factory,
         TextAction,

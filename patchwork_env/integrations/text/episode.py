@@ -1,6 +1,6 @@
-"""One player's side of a game in words: moves and requests are answered with texts and rewards.
+"""One player's side of a game in words: texts and rewards answer moves and requests.
 
-It is what servers for language models are made of; it needs no library, and knows no network.
+Servers for language models build on it; it needs no library.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from patchwork_env.core.checks import (
     as_integer,
     as_number,
     check_between,
+    check_flag,
     check_one_of,
     check_seed,
 )
@@ -38,8 +39,7 @@ from patchwork_env.service.agents import AgentPool, champion_of
 from patchwork_env.service.positions import known_game
 
 FORFEITS = ("loss", "random", "greedy")
-"""What too many bad answers may lead to: the game is lost, or a move is made by one of these agents."""
-JUDGES = ("champion",)  # who may judge moves
+"""The effects of too many bad answers: the game is lost, or one of these agents makes a move."""
 MOST_TRIES = 1000
 _DEALT = ("circle", "deck")  # options that stand instead of a seed
 
@@ -50,15 +50,13 @@ class EpisodeSettings:
 
     game: str = PATCHWORK
     opponent: str = "greedy"  # the agent that plays for all others, if there are any
-    seat: int | None = None  # the player number of whoever answers; None: the remainder of the seed
+    seat: int | None = None  # the player number of the model; None for the remainder of the seed
     rewards: str | None = None  # ``"outcome"``, ``"margin"`` or ``"score"``, as in all environments
-    reward_scale: float = 1.0  # the factor of the rewards of the game and of the judge, above 0
-    requests: int = 12  # that may be made before each move, 0-1000
-    mistakes: int = 3  # the bad answers in a row that are too many, 1-1000
-    penalty: float = 0.1  # what each bad answer takes from the reward
-    forfeit: str = "loss"  # what too many bad answers lead to, one of ``FORFEITS``
-    shaping: str | None = None  # who judges moves, one of ``JUDGES``; see ``judged``
-    shaping_weight: float = 1.0  # the factor of the judge's reward
+    requests: int = 12  # the most requests before each move, 0-1000
+    mistakes: int = 3  # the number of bad answers in a row that are too many, 1-1000
+    penalty: float = 0.1  # the reward that each bad answer costs
+    forfeit: str = "loss"  # the effect of too many bad answers, one of ``FORFEITS``
+    shaping: bool = False  # whether the champion's judgement of each move is added to its reward
     options: Mapping[str, Any] = field(default_factory=dict)  # of the class ``Game``
 
     def __post_init__(self) -> None:
@@ -69,19 +67,16 @@ class EpisodeSettings:
             as_integer(self.seat, "seat")
         if self.rewards is not None:
             check_one_of(self.rewards, REWARDS, "rewards")
-        if self.shaping is not None:
-            check_one_of(self.shaping, JUDGES, "shaping")
+        check_flag(self.shaping, "shaping")
         check_one_of(self.forfeit, FORFEITS, "forfeit")
         check_between(self.requests, 0, MOST_TRIES, "requests")
         check_between(self.mistakes, 1, MOST_TRIES, "mistakes")
-        as_number(self.reward_scale, "reward_scale", above=0)
         as_number(self.penalty, "penalty", least=0)
-        as_number(self.shaping_weight, "shaping_weight", least=0)
         _require_known(self.options, tuple(rules_of(self.game).defaults))
-        self.new_game(0)  # tells what is not allowed
+        self.new_game(0)  # raises if an option is not allowed
 
     def changed(self, given: Mapping[str, Any]) -> EpisodeSettings:
-        """These settings with others for one episode: any but ``game``, and options of the game."""
+        """Return the settings with changes: of any but ``game``, and of options of the game."""
         own = tuple(entry.name for entry in fields(self) if entry.name not in ("game", "options"))
         _require_known(given, (*own, *rules_of(self.game).defaults))
         changes = {name: value for name, value in given.items() if name in own}
@@ -89,7 +84,7 @@ class EpisodeSettings:
         return replace(self, **changes, options={**self.options, **options})
 
     def new_game(self, seed: int) -> BaseGame:
-        """The game of a seed, or of the circle or deck among the options."""
+        """Return the game of a seed, or of the circle or deck among the options."""
         dealing = {} if any(name in self.options for name in _DEALT) else {"seed": seed}
         game: BaseGame = rules_of(self.game).game(**dealing, **self.options)
         return game
@@ -105,20 +100,20 @@ Kind = Literal["position", "answer", "refused", "over"]
 
 
 class Reply(NamedTuple):
-    """What an episode says to a text."""
+    """The answer of an episode to a text."""
 
     kind: Kind
     text: str  # for a language model to read
     reward: float = 0.0
     played: str | None = None  # the word of the move that was made
-    others: tuple[tuple[int, str], ...] = ()  # player and word of what others have played since then
-    judgement: float | None = None  # of the move, by the judge
+    others: tuple[tuple[int, str], ...] = ()  # player and word of the later moves of others
+    judgement: float | None = None  # the champion's judgement of the move
 
 
 class Episode:
-    """A game against agents that ``players`` lend, or alone, for somebody who reads and writes texts.
+    """A game against agents of the pool ``players``, or alone, in words.
 
-    Whatever raises an error leaves the episode as it was.
+    An error leaves the episode as it was.
     """
 
     def __init__(self, settings: EpisodeSettings, players: AgentPool, seed: int | None = None) -> None:
@@ -134,7 +129,7 @@ class Episode:
         self._agents = players
         if game.num_players > 1:
             require_offered(settings.opponent, settings.game, players)
-        if settings.shaping is not None:
+        if settings.shaping:
             require_judge(game)
         self.has_ended = self.was_lost = False
         self._requests = self._mistakes = 0
@@ -155,17 +150,17 @@ class Episode:
 
     @property
     def mistakes_left(self) -> int:
-        """The number of bad answers that would be too many."""
+        """The number of further bad answers that are too many."""
         return self.settings.mistakes - self._mistakes
 
     def winners(self) -> tuple[int, ...]:
-        """Who has won; after too many bad answers, the others."""
+        """Return the winners; after too many bad answers, all others."""
         if self.was_lost:
             return tuple(player for player in range(self._game.num_players) if player != self.seat)
         return self._game.winners()
 
     def answer(self, text: str) -> Reply:
-        """Takes a move or a request; ValueError if the episode has ended."""
+        """Take a move or a request; ValueError if the episode has ended."""
         if self.has_ended:
             raise ValueError("the episode has ended; begin another one")
         if is_request(text):
@@ -177,7 +172,7 @@ class Episode:
         return self._move(action)
 
     def _request(self, text: str) -> Reply:
-        """Answers a request, which counts even if it makes no sense."""
+        """Answer a request, which counts even if it is not understood."""
         if not self.requests_left:
             return self._mistake("There were requests enough before this move. Make a move.")
         self._requests += 1
@@ -189,7 +184,7 @@ class Episode:
         return Reply("answer", f"{answer}\n\n{left}")
 
     def _mistake(self, reason: str) -> Reply:
-        """Refuses a bad answer, or forfeits after too many."""
+        """Refuse a bad answer, or forfeit after too many."""
         if self.mistakes_left > 1:
             self._mistakes += 1
             left = f"That was a bad answer; {self._consequence()} after {self.mistakes_left} more."
@@ -197,7 +192,7 @@ class Episode:
         if self.settings.forfeit == "loss":
             self.has_ended = self.was_lost = True
             self._mistakes += 1
-            reward = ILLEGAL_REWARD * self.settings.reward_scale - self.settings.penalty
+            reward = ILLEGAL_REWARD - self.settings.penalty
             return Reply("over", f"{reason}\nThat was one bad answer too many: the game is lost.", reward)
         choice = self._agents.choice(self._game, self.settings.forfeit, seed_of_move(self.seed, self._game))
         head = f"{reason}\nThat was one bad answer too many: {choice['word']} was played for you."
@@ -209,15 +204,14 @@ class Episode:
         return f"the agent {self.settings.forfeit} moves for you"
 
     def _move(self, action: int, head: str = "", further: float = 0.0) -> Reply:
-        """Plays a legal action and the others' moves up to the next turn; ``further`` is more reward."""
-        settings, game = self.settings, self._game.clone()
+        """Play a legal action and the others' moves up to the next turn; add ``further`` to the reward."""
+        game = self._game.clone()
         word, score = game.move_text(action), game.scores()[self.seat]
-        judgement = judged(game, action, self._agents) if settings.shaping else None
+        judgement = judged(game, action, self._agents) if self.settings.shaping else None
         game.play(action)
         self._let_others_play(game)
         others = news(game, self._game.num_public_moves, self.seat)
         reward = loop(reward_of, rules_of(game.state))(game.state, 0, self.seat, self._kind, score)
-        reward += settings.shaping_weight * (judgement or 0.0)
         self._game, self.has_ended = game, game.is_over
         self._requests = self._mistakes = 0
         lines = [head or f"You played {word}.", *_others_text(others)]
@@ -225,7 +219,7 @@ class Episode:
         return Reply(
             kind,
             f"{' '.join(lines)}\n\n{self._position()}",
-            settings.reward_scale * reward + further,
+            reward + (judgement or 0.0) + further,
             word,
             others,
             judgement,
@@ -250,7 +244,7 @@ class Episode:
 
 
 def require_offered(spec: Any, game: str, players: AgentPool) -> str:
-    """The spec if players may choose it for a game, else ValueError."""
+    """Return the spec; ValueError unless players may choose it for the game."""
     offered = [str(entry["spec"]) for entry in players.listed(game)]
     if spec not in offered:
         raise ValueError(
@@ -266,20 +260,19 @@ def _others_text(others: tuple[tuple[int, str], ...]) -> list[str]:
 
 
 def require_judge(game: BaseGame) -> None:
-    """Raises ValueError if the champion does not judge such games: those of NMBR 9 in free order."""
+    """Raise ValueError if the champion does not judge such games: those of NMBR 9 in free order."""
     if getattr(game, "order", None) == "free":
-        raise ValueError("shaping is 'champion', who does not judge the choice of tiles: order is 'free'")
+        raise ValueError(
+            "shaping is True; with the order 'free' the champion does not judge the choice of tiles"
+        )
 
 
 def judged(game: BaseGame, action: int, players: AgentPool) -> float:
-    """What a move costs whoever makes it, as the champion's learned value judges the positions after moves.
+    """Return what a move costs its player, by the champion's learned value of the positions after moves.
 
     In Patchwork it is the probability to win after the move minus that after the best one, -1 to 0. In NMBR 9
-    it is the final score to expect after the move minus that after the one which the champion would make at a
-    glance, and 0 for moves that it did not consider and likes better.
-
-    With a perfect judge that would be the advantage of the move: whoever has learned never to lose any of it
-    plays perfectly.
+    it is the final score to expect after the move minus that after the champion's move without a search, at
+    most 0. With a perfect value it would be the advantage of the move.
     """
     if rules_of(game.state).name == NMBR9:
         best = int(players.choice(game, champion_of(NMBR9, "instant"))["action"])

@@ -1,9 +1,9 @@
-"""Serves a game in words to language models that learn, as OpenEnv prescribes.
+"""Serves a game in words to language models that learn, by the protocol of OpenEnv.
 
-Episodes go over a WebSocket, several sessions at once. Prints its address when it answers; Ctrl-C ends it.
+Episodes go over WebSockets, several sessions at once. Prints its address when it answers; Ctrl-C ends it.
 
 patchwork-env openenv
-patchwork-env openenv --game nmbr9 --set players=2 --set shaping=champion --port 8100
+patchwork-env openenv --game nmbr9 --set players=2 --set shaping=true --port 8100
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from patchwork_env.service.positions import GAMES
 HOST = "127.0.0.1"
 PORT = 8054
 _OPPONENT_HELP = (
-    "an agent that clients may play against; the first is the usual one (default: greedy). May be given "
+    "an agent that clients may play against; the first is the default (default: greedy). May be given "
     "several times. Those that the page of 'patchwork-env play' lists need not be named"
 )
 _SET_HELP = (
-    "what episodes are like unless a reset says otherwise: seat, rewards, reward_scale, requests, mistakes, "
-    "penalty, forfeit, shaping, shaping_weight, or an option of the game such as players=2"
+    "a default of the settings of episodes: seat, rewards, requests, mistakes, penalty, forfeit, shaping, or "
+    "an option of the game such as players=2"
 )
-_IDLE_HELP = "after how long without a message the game of a session ends (default: 1800)"
+_IDLE_HELP = "the time without a message after which the game of a session ends (default: 1800)"
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env openenv") -> int:
@@ -56,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.integrations.openenv.environment import MOST_BYTES
     from patchwork_env.service.guard import LOOPBACK
 
-    import uvicorn  # isort: skip - whose absence is told by the import above
+    import uvicorn  # isort: skip - if it is missing, the import above says so
 
     port = check_between(options.port, 0, 65535, "the port")
     with socket.create_server((options.host, port)) as listening:
@@ -77,12 +77,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Return a setting ``name=value``, whose value is JSON, or else a text."""
+    """Return a setting ``name=value``, whose value is JSON, or else a str."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(
-            f"{short_repr(text)} is no setting; settings look like 'penalty=0.2'"
-        )
+        raise argparse.ArgumentTypeError(f"{short_repr(text)} is not a setting such as 'penalty=0.2'")
     try:
         return name, parse_json(value, name)
     except ValueError:

@@ -48,9 +48,9 @@ def test_a_game_to_its_end():
 
 
 def test_alone_each_point_is_a_reward():
-    episode = begun("nmbr9", reward_scale=0.5)
+    episode = begun("nmbr9")
     assert episode.first.others == ()
-    assert sum(reply.reward for reply in played(episode)) == 0.5 * episode.game.scores()[0]
+    assert sum(reply.reward for reply in played(episode)) == episode.game.scores()[0]
 
 
 def test_four_players_of_nmbr9():
@@ -78,9 +78,9 @@ def test_requests_take_no_turn_and_are_counted():
 
 
 def test_too_many_bad_answers_lose():
-    episode = begun(mistakes=2, penalty=0.25, reward_scale=2)
+    episode = begun(mistakes=2, penalty=0.25)
     first, last = episode.answer("I resign?"), episode.answer("99/9@z9")
-    assert (first.kind, first.reward, last.kind, last.reward) == ("refused", -0.25, "over", -2.25)
+    assert (first.kind, first.reward, last.kind, last.reward) == ("refused", -0.25, "over", -1.25)
     assert "the game is lost after 1 more" in first.text
     assert episode.has_ended
     assert episode.winners() == (0,)
@@ -104,13 +104,13 @@ def test_too_many_bad_answers_lead_to_a_move(forfeit):
 def test_the_champions_judge_moves():
     judgements = []
     for action in begun().game.legal_actions().tolist()[::100]:
-        trial = begun(shaping="champion", shaping_weight=2, reward_scale=3)
+        trial = begun(shaping=True)
         reply = trial.answer(trial.game.move_text(action))
         judgements.append(reply.judgement)
         assert reply.judgement is not None
-        assert reply.reward == pytest.approx(6 * reply.judgement)
+        assert reply.reward == pytest.approx(reply.judgement)
     assert -1 <= min(judgements) < max(judgements) <= 0
-    of_tiles = [reply.judgement for reply in played(begun("nmbr9", shaping="champion", deck_size=6))]
+    of_tiles = [reply.judgement for reply in played(begun("nmbr9", shaping=True, deck_size=6))]
     assert min(of_tiles) < max(of_tiles) <= 0
 
 
@@ -125,17 +125,16 @@ def test_the_champions_judge_moves():
         ("patchwork", {"game": "nmbr9"}, "there is no option 'game'"),
         ("patchwork", {"penalti": 1}, "did you mean 'penalty'"),
         ("patchwork", {"penalty": -1}, "penalty is -1; it must be a finite number of at least 0"),
-        ("patchwork", {"reward_scale": 0}, "reward_scale is 0"),
         ("patchwork", {"mistakes": 0}, "mistakes is 0; allowed are 1 to 1000"),
         ("patchwork", {"requests": 10**9}, "requests is 1000000000"),
         ("patchwork", {"forfeit": "draw"}, "forfeit is 'draw'; allowed are 'loss', 'random', 'greedy'"),
-        ("patchwork", {"shaping": "greedy"}, "shaping is 'greedy'; allowed are 'champion'"),
+        ("patchwork", {"shaping": "greedy"}, "shaping is 'greedy'; it must be True or False"),
         ("patchwork", {"rewards": "x"}, "rewards is 'x'"),
         ("patchwork", {"circle": [1]}, "circle"),
         ("nmbr9", {"rewards": "outcome"}, "needs 2 players"),
         ("nmbr9", {"players": 5}, "players is 5"),
         ("nmbr9", {"deck": [10]}, "the deck holds"),
-        ("nmbr9", {"order": "free", "shaping": "champion"}, "does not judge the choice of tiles"),
+        ("nmbr9", {"order": "free", "shaping": True}, "does not judge the choice of tiles"),
     ],
 )
 def test_settings_are_checked(game, given, message):
