@@ -1,1 +1,1 @@
-"""Lines of JSON between programs about games, as ``docs/reference/protocol.md`` describes them."""
+"""The JSON-lines protocol of ``docs/reference/protocol.md``: the engine and its client."""

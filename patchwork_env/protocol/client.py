@@ -1,4 +1,4 @@
-"""A client of programs that answer lines of JSON: it starts one, asks it, and matches answers to queries."""
+"""The client of programs that answer lines of JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHOWN = 100  # characters of a wrong answer in messages
 
 
 def split_command(command: str | Sequence[str], platform: str = sys.platform) -> list[str]:
-    """Return the words of a command, a text that is split as shells do; ValueError if it names no program.
+    """Return the words of a command, split as shells do; ValueError if it names no program.
 
     On Windows a backslash separates folders and escapes nothing.
     """
@@ -48,17 +48,25 @@ def split_command(command: str | Sequence[str], platform: str = sys.platform) ->
 
 
 class Client:
-    """A program that was started to be asked; ``with`` ends it.
+    """A program that answers queries; ``with`` ends it.
 
     For example::
 
         with Client("patchwork-env engine") as client:
             print(client.ask("choose", game="patchwork", options={"seed": 7}, agent="greedy")["move"])
 
-    Several threads may use one client at once. A client that nobody holds any more ends its program.
+    Several threads may use one client at once. The program ends when the client is garbage-collected.
 
-    The command is a list, or a text that is split as shells do; ValueError if it names no program,
-    OpponentError if that cannot be started. ``name`` is what messages call it, ``warnings`` are its last.
+    Args:
+        command: A list of words, or a str that is split as shells do.
+        name: The name of the program in messages.
+
+    Attributes:
+        warnings: The last 100 warnings of the program.
+
+    Raises:
+        ValueError: The command names no program.
+        OpponentError: The program cannot be started.
     """
 
     def __init__(self, command: str | Sequence[str], name: str | None = None) -> None:
@@ -84,22 +92,22 @@ class Client:
         self.close()
 
     def close(self, patience: float = PATIENCE) -> None:
-        """Ends the program: see :meth:`~patchwork_env.protocol.programs.Program.end`."""
+        """End the program: see :meth:`~patchwork_env.protocol.programs.Program.end`."""
         if self._end.detach():
             self._inbox.fail("was closed")
             self._program.end(patience)
 
     def ask(self, method: str, timeout: float | None = None, **fields: Any) -> Answer:
-        """The answer to a query about one position, or about none; partial ones are left out.
+        """Return the last answer to a query about one position, or about none.
 
-        OpponentError if it is an error, or if there is none: the program has ended or has written what is no
-        answer, or ``timeout`` seconds are over.
+        OpponentError if the answer is an error, the program has ended or wrote an invalid answer, or
+        ``timeout`` seconds have passed.
         """
         *_, last = self.answers(self.send(method, **fields), timeout)
         return last
 
     def send(self, method: str, **fields: Any) -> str:
-        """Sends a query, or raises ValueError; returns its id, for which :meth:`answers` gives what comes."""
+        """Send a query; return its id for :meth:`answers`. ValueError if the query is too long."""
         number = str(next(self._numbers))
         line = encoded({"id": number, "method": method, **fields})
         if len(line) >= MOST_BYTES:
@@ -110,7 +118,7 @@ class Client:
         return number
 
     def answers(self, number: str, timeout: float | None = None) -> Iterator[Answer]:
-        """The answers to a query as they come: partial ones, and the last one of each position.
+        """Yield the answers to a query as they arrive: partial ones, and the last one of each position.
 
         ``timeout`` is the most seconds until the last answer. Errors are those of :meth:`ask`.
         """
@@ -126,7 +134,7 @@ class Client:
             self._inbox.forget(number)
 
     def terminate(self, number: str | None = None) -> None:
-        """Ends a query early, or all of them: their last answers come soon, with what was found so far."""
+        """End a query early, or all queries; their last answers hold the results so far."""
         everything = number is None
         sent = self.send("terminate_all") if everything else self.send("terminate", terminate_id=number)
         self._inbox.forget(sent)
@@ -146,25 +154,25 @@ class Client:
     def _error(self, what: str) -> OpponentError:
         errors = self._program.last_errors()
         return OpponentError(
-            f"program {short_repr(self.name)} {what}" + (f"; its last words: {errors}" if errors else "")
+            f"program {short_repr(self.name)} {what}" + (f"; its last errors: {errors}" if errors else "")
         )
 
 
 class _Asked(NamedTuple):
-    """A query that was sent: the number of its positions, and its answers; None where no more will come."""
+    """A query that was sent: the number of its positions, and its answers; None ends the answers."""
 
     positions: int
     answers: Queue[Answer | None]
 
 
 class _Inbox:
-    """The answers of a program, sorted by the queries that they belong to."""
+    """The answers of a program by query."""
 
     def __init__(self, warnings: deque[Answer]) -> None:
         self._lock = threading.Lock()
         self._warnings = warnings
         self.asked: dict[str, _Asked] = {}
-        self.failure: str | None = None  # why there will be no more answers; empty if the program has ended
+        self.failure: str | None = None  # the reason why no more answers come; empty if the program has ended
 
     def expect(self, number: str, positions: int) -> None:
         with self._lock:
@@ -177,7 +185,7 @@ class _Inbox:
             self.asked.pop(number, None)
 
     def receive(self, line: bytes | None) -> None:
-        """Sorts a line in; None if the program has ended."""
+        """Add a line to the answers of its query; None if the program has ended."""
         if line is None:
             self.fail("")
         elif line.strip():
@@ -187,7 +195,7 @@ class _Inbox:
                 self.fail(f"answered {short_repr(line.decode(errors='replace'), _SHOWN)}: {error}")
 
     def fail(self, reason: str) -> None:
-        """Tells all who wait that nothing will come; the first reason counts."""
+        """End the answers of all queries; the first reason counts."""
         with self._lock:
             if self.failure is None:
                 self.failure = reason

@@ -24,11 +24,11 @@ from patchwork_env.service.agents import AgentPool
 
 DEFAULT_THREADS = 4
 _MOST_THREADS = 64
-_NOBODY_READS = 1
+_READER_GONE = 1
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env engine") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     return run_command(_parser(), _run, arguments, program)
 
 
@@ -44,15 +44,15 @@ def _run(options: argparse.Namespace) -> int:
         return Engine(players, send, options.agent, threads)
 
     def answer() -> int:
-        return 0 if serve(queries, answers, make, drop=options.quit_without_waiting) else _NOBODY_READS
+        return 0 if serve(queries, answers, make, drop=options.quit_without_waiting) else _READER_GONE
 
     return leave(run_until_signal(answer))
 
 
 def own_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """The standard input and output, which nobody else can read or write any more, programs started included.
+    """Return the standard input and output, after closing them to libraries and to programs started later.
 
-    What libraries print goes to the standard error stream, and what they read is empty.
+    The output of libraries goes to the standard error stream, and their input is empty.
     """
     try:
         os.fstat(0), os.fstat(1)
@@ -68,7 +68,7 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 
 class Writer:
-    """Writes answers as lines; when nobody reads any more, it drops them and calls ``when_gone``."""
+    """Writes answers as lines; once the reader is gone, it drops them and calls ``when_gone``."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lock = stream, threading.Lock()
@@ -76,7 +76,7 @@ class Writer:
         self.when_gone: Callable[[], None] = lambda: None
 
     def __call__(self, answer: Answer) -> None:
-        """Writes an answer, or an error in its place if JSON cannot hold it."""
+        """Write an answer, or an error if JSON cannot hold the answer."""
         try:
             line = encoded(answer)
         except ValueError as error:
@@ -97,9 +97,9 @@ class Writer:
 def serve(
     queries: IO[bytes], answers: IO[bytes], make: Callable[[Writer], Engine], *, drop: bool = False
 ) -> bool:
-    """Answers queries until their stream ends, and then what is left of them unless ``drop``.
+    """Answer queries until their stream ends, and then the remaining ones unless ``drop``.
 
-    Returns whether somebody read the answers to the end.
+    Return whether the reader of the answers stayed to the end.
     """
     over = threading.Event()
     write = Writer(answers)
@@ -135,7 +135,7 @@ def serve(
 
 
 def lines_of(stream: IO[bytes]) -> Iterator[bytes | None]:
-    """The lines of a stream; None in the place of each that is too long, which is never held as a whole."""
+    """Yield the lines of a stream; None for a line that is too long, which is never held as a whole."""
     while line := stream.readline(MOST_BYTES + 1):
         if len(line) <= MOST_BYTES:
             yield line
@@ -153,26 +153,26 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--agent",
         metavar="SPEC",
-        help="the agent that answers queries which name none (default: the champion of each game)",
+        help="the agent for queries that name no agent (default: the champion of each game)",
     )
     parser.add_argument(
         "--allow",
         metavar="SPEC",
         nargs="+",
         default=[],
-        help="agents that queries may name although they run code: module:name, or program:COMMAND",
+        help="agents that run code and that queries may name: module:name, or program:COMMAND",
     )
     parser.add_argument(
         "--threads",
         type=int,
         metavar="N",
         default=DEFAULT_THREADS,
-        help=f"how many positions are thought about at the same time (default: {DEFAULT_THREADS})",
+        help=f"the most positions at the same time (default: {DEFAULT_THREADS})",
     )
     parser.add_argument(
         "--quit-without-waiting",
         action="store_true",
-        help="when the input ends, end what is left instead of finishing it",
+        help="when the input ends, end the remaining queries instead of finishing them",
     )
     return parser
 

@@ -1,4 +1,4 @@
-"""What each query is answered with. Nothing of a query is kept but what is still to be answered."""
+"""The engine, which answers queries. It keeps nothing of a query that has been answered."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from patchwork_env.service.positions import components_of
 
 PROTOCOL = 1  # the version of the protocol
 CHOICE = "fast"
-"""The agents that choose moves where none is named."""
+"""The level of the champion for moves of queries that name no agent."""
 
 Send = Callable[[Answer], None]
 
 
 class Engine:
-    """Answers queries: at once, or from threads, of which each thinks about one position.
+    """Answers queries: at once, or from threads, each of which works on one position.
 
-    ``send`` may be called from any thread, by one at a time for each query. Queries that name no agent are
-    answered by ``agent``, or by the champion of each game.
+    ``send`` is called from any thread, but for each query from one at a time. ``agent`` answers queries that
+    name no agent; if it is None, the champion of the game does.
     """
 
     def __init__(self, players: AgentPool, send: Send, agent: str | None = None, threads: int = 1) -> None:
@@ -48,12 +48,12 @@ class Engine:
         }
 
     def handle(self, line: bytes) -> None:
-        """Answers a line, or lets threads work on what it asks; what is wrong with it is an answer, too."""
+        """Answer a line at once or from threads; an invalid line gets an error as its answer."""
         id = None
         try:
             message = read_message(line)
             if (used := queries.read_id(message)) in self.pool:
-                raise FieldError(f"the id {used!r} is that of a query which is not answered yet", "id")
+                raise FieldError(f"the id {used!r} belongs to a query that is not answered yet", "id")
             id = used
             query = queries.check_query(message)
             for name, words in query.unknown.items():
@@ -62,7 +62,7 @@ class Engine:
         except Exception as error:
             self._send({**({} if id is None else {"id": id}), **error_with_field(error)})
 
-    # --- answers that are ready at once -------------------------------------------------------------------
+    # --- immediate answers --------------------------------------------------------------------------------
 
     def _answer_positions(self, tell: Callable[[BaseGame], Answer], query: queries.Query) -> None:
         for ply, game in queries.positions_asked(queries.game_of(query.fields), query.fields).items():
@@ -79,7 +79,7 @@ class Engine:
     def _tell_of_game(self, name: str, tell: Callable[[str], Any], query: queries.Query) -> None:
         self._send({"id": query.id, name: queries.for_field("game", tell, query.fields["game"])})
 
-    # --- answers that take an agent -----------------------------------------------------------------------
+    # --- answers of agents --------------------------------------------------------------------------------
 
     def _think(
         self,
@@ -129,7 +129,7 @@ class Engine:
 
 
 def _position(game: BaseGame) -> Answer:
-    """The position of a game as the page draws it, with the move that led to it."""
+    """Return the position of a game with its last move."""
     before = game.clone()
     position = positions.play(before, before.undo()) if game.num_moves else positions.position_of(game)
     return {"notation": game.notation(), "state": game.to_bytes().hex(), "position": position}

@@ -1,4 +1,4 @@
-"""Programs that read and write lines, each in a process group of its own that ends with it."""
+"""Programs that read and write lines, each in a process group of its own."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MOST_OF_A_LINE = 200
 
 
 class Program:
-    """A program that was started, with threads that write its input and read its output and its errors.
+    """A running program, with threads that write its input and read its output and its errors.
 
     ``receive`` is called in a thread with every line that the program writes, and with None at the end. It
-    must not hold what holds this object, so that both can be given up together.
+    must hold no reference to the owner of this object, so that the owner can be garbage-collected.
     """
 
     def __init__(self, words: Sequence[str], receive: Callable[[bytes | None], None]) -> None:
@@ -62,14 +62,14 @@ class Program:
         return os.getpid() == self._owner
 
     def write(self, line: bytes) -> None:
-        """Sends a line, without waiting until the program reads it."""
+        """Send a line, without waiting until the program reads it."""
         self._to_write.put(line + b"\n")
 
     def end(self, patience: float = PATIENCE) -> None:
-        """Ends the program with all that it started, unless it has ended; in a fork nothing happens.
+        """End the program and all processes that it started; in a fork do nothing.
 
-        Its input is closed first. If that does not end it within ``patience`` seconds, its process group gets
-        SIGTERM, and after as many again SIGKILL.
+        Its input is closed first. After ``patience`` seconds its process group gets SIGTERM, and after
+        as many again SIGKILL.
         """
         if not self.is_own:
             return
@@ -78,19 +78,19 @@ class Program:
             if not self._ends_within(patience):
                 self._signal("SIGTERM")
                 self._ends_within(patience)
-            self._signal("SIGKILL")  # also what the program left behind
+            self._signal("SIGKILL")  # also for processes that the program left
             self._process.wait()
 
     def how_it_ended(self) -> str:
-        """How a program that writes no more has ended, as a part of a sentence."""
+        """Return in words how the program ended."""
         if not self._ends_within(PATIENCE):
             return "closed its output"
         code = self._process.returncode
         return f"ended with exit code {code}" if code >= 0 else f"was ended by {_signal_name(-code)}"
 
     def last_errors(self) -> str:
-        """The last lines of its standard error stream, on one line; empty if it wrote none."""
-        self._reads_errors.join(0.1)  # what was written last may be on its way
+        """Return the last lines of the standard error stream as one line; empty if there are none."""
+        self._reads_errors.join(0.1)  # the last lines may still arrive
         return one_line(" | ".join(self._errors.copy()), _LAST_LINES * _MOST_OF_A_LINE)
 
     def _ends_within(self, seconds: float) -> bool:
@@ -99,7 +99,7 @@ class Program:
         return self._process.returncode is not None
 
     def _signal(self, name: str) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # nothing of the group is left
+        with suppress(ProcessLookupError, PermissionError):  # the group has ended
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, getattr(signal, name))
             else:
@@ -110,7 +110,7 @@ _running: weakref.WeakSet[Program] = weakref.WeakSet()
 
 
 def end_all() -> None:
-    """Ends all programs at once, for processes that end without cleaning up."""
+    """End all programs, for processes that end without cleaning up."""
     for program in list(_running):
         program.end(0.1)
 
@@ -122,7 +122,7 @@ def _start(work: Callable[..., None], *arguments: object) -> threading.Thread:
 
 
 def _write_lines(stream: IO[bytes], following: Callable[[], bytes | None]) -> None:
-    """Writes lines until there is None, or nobody reads any more."""
+    """Write lines until there is None, or the reader is gone."""
     with suppress(OSError), stream:
         while (line := following()) is not None:
             stream.write(line)
@@ -130,7 +130,7 @@ def _write_lines(stream: IO[bytes], following: Callable[[], bytes | None]) -> No
 
 
 def _read_lines(stream: IO[bytes], receive: Callable[[bytes | None], None]) -> None:
-    """Hands on every line, cut if it is too long, and None at the end."""
+    """Pass on every line, truncated if it is too long, and None at the end."""
     with suppress(OSError), stream:
         while line := stream.readline(MOST_BYTES + 1):
             receive(line)
@@ -154,11 +154,11 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 class _Terminated(BaseException):
-    """SIGTERM has come."""
+    """SIGTERM was received."""
 
 
 def run_until_signal(work: Callable[[], int], interrupted: int = INTERRUPTED) -> int:
-    """The exit code of work that Ctrl-C or SIGTERM may end; ``interrupted`` is that after Ctrl-C."""
+    """Return the exit code of work that Ctrl-C or SIGTERM may end; ``interrupted`` is that of Ctrl-C."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return work()
@@ -169,7 +169,7 @@ def run_until_signal(work: Callable[[], int], interrupted: int = INTERRUPTED) ->
 
 
 def leave(code: int) -> int:
-    """Ends all programs that were started, and the process itself if threads still think; returns the code.
+    """End all programs, and the process itself if threads still work; return the code.
 
     Such threads cannot be ended, and crash an interpreter that ends before them.
     """

@@ -1,4 +1,4 @@
-"""Queries: objects of known fields, checked before anything is done; see ``docs/reference/protocol.md``."""
+"""Queries and the checks of their fields; see ``docs/reference/protocol.md``."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ effort = between(1, MOST_SIMULATIONS)
 
 
 def level(value: Any, what: str) -> str:
-    """The name of a budget."""
+    """Check the name of a budget."""
     return str(check_one_of(value, LEVELS, what))
 
 
 def moves(value: Any, what: str) -> list[str | int]:
-    """A list of words of the notation, or of actions."""
+    """Check a list of words of the notation, or of actions."""
     return [move(entry, f"an entry of {what}") for entry in _listed(value, what)]
 
 
 def plies(value: Any, what: str) -> list[int]:
-    """A list of different numbers of moves."""
+    """Check a list of different numbers of moves."""
     found = [check_between(entry, 0, 10**6, f"an entry of {what}") for entry in _listed(value, what)]
     if not found or len(set(found)) < len(found):
         raise ValueError(f"{what} must name at least one ply, and none twice, not {short_repr(value)}")
@@ -47,7 +47,7 @@ def plies(value: Any, what: str) -> list[int]:
 
 
 def options(value: Any, what: str) -> dict[str, Any]:
-    """An object, whose fields the game checks."""
+    """Check an object, whose fields the game checks."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be an object, not {short_repr(value)}")
     return value
@@ -77,7 +77,7 @@ _AGENTS: dict[str, Check] = {
     "time_limit": times,
 }
 _FOR_PROGRAMS: dict[str, Check] = dict.fromkeys(("legal_moves", "legal_actions"), anything)
-"""What programs are told that know no rules."""
+"""Fields for programs without rules of their own."""
 
 NEEDED: dict[str, dict[str, Check]] = {
     "position": {},
@@ -90,7 +90,7 @@ NEEDED: dict[str, dict[str, Check]] = {
     "query_agents": {"game": text},
     "query_components": {"game": text},
 }
-"""The fields that a query of each method must have, beside ``id`` and ``method``."""
+"""The required fields of each method, besides ``id`` and ``method``."""
 ALLOWED: dict[str, dict[str, Check]] = {
     "position": _POSITIONS,
     "legal_moves": _POSITIONS,
@@ -99,26 +99,26 @@ ALLOWED: dict[str, dict[str, Check]] = {
     "terminate": {"plies": plies},
     "terminate_all": {"plies": plies},
 }
-"""Those that it may have besides."""
+"""The optional fields of each method."""
 
 
 class Query(NamedTuple):
-    """A query whose fields are as they must be."""
+    """A valid query."""
 
     id: str
     method: str
-    fields: dict[str, Any]  # that are given and not null
-    unknown: dict[str, str]  # names of fields that it should not have, with what to say about each
+    fields: dict[str, Any]  # without those that are null
+    unknown: dict[str, str]  # a warning for each unknown field
 
 
 def read_id(message: Mapping[str, Any]) -> str:
-    """The id of a query."""
+    """Return the id of a query."""
     given = check_fields({"id": message.get("id")}, {"id": identity})
     return str(given["id"])
 
 
 def check_query(message: Mapping[str, Any]) -> Query:
-    """A query from a message, whose fields are checked."""
+    """Return the query of a message; ValueError if a field is not valid."""
     method = check_fields({"method": message.get("method")}, {"method": text})["method"]
     if method not in NEEDED:
         raise FieldError(f"there is no method {short_repr(method)}; {did_you_mean(method, NEEDED)}", "method")
@@ -131,7 +131,7 @@ def check_query(message: Mapping[str, Any]) -> Query:
 
 
 def game_of(fields: Mapping[str, Any]) -> BaseGame:
-    """The game that a query is about, with all its moves."""
+    """Return the game of a query, with all its moves."""
     game = _beginning_of(fields)
     for number, entry in enumerate(fields.get("moves", ()), 1):
         try:
@@ -165,7 +165,7 @@ def _beginning_of(fields: Mapping[str, Any]) -> BaseGame:
 
 
 def for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:
-    """What a function makes of a field, whose ValueErrors are those of the field."""
+    """Return ``read(*arguments)``; its ValueErrors become those of the field."""
     try:
         return read(*arguments)
     except ValueError as error:
@@ -173,7 +173,7 @@ def for_field(field: str, read: Callable[..., T], *arguments: Any) -> T:
 
 
 def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, BaseGame]:
-    """The positions of a game that a query asks about, by their plies; the last one unless it names any."""
+    """Return the positions that a query asks for, by ply; the last one if it names no plies."""
     asked = fields.get("plies", [game.num_moves])
     if max(asked) > game.num_moves:
         raise FieldError(
@@ -184,7 +184,7 @@ def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, Base
 
 
 def agent_of(fields: Mapping[str, Any], default: str) -> str:
-    """The spec of the agent that is to answer, with the budget that the query gives."""
+    """Return the spec of the agent for a query, with the budget that the query gives."""
     budgets = {name: fields[name] for name in BUDGETS if name in fields}
     if len(budgets) > 1:
         words = " and ".join(map(repr, budgets))

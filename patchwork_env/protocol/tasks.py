@@ -1,4 +1,4 @@
-"""Positions that agents think about in threads, the most urgent first."""
+"""Positions that agents work on in threads, those of the highest priority first."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Task:
             timer.start()
         try:
             fields = {"done": True, **self._work(self)}
-        except BaseException as error:  # whatever an agent raises, even SystemExit
+        except BaseException as error:  # of an agent, also SystemExit
             fields = error_with_field(error)
         if timer:
             timer.cancel()

@@ -1,1 +1,1 @@
-"""What the page, the engine and the servers for language models share; it knows none of them."""
+"""The parts that the page, the engine and the servers for language models share."""

@@ -1,4 +1,4 @@
-"""The agents that the page may ask: loaded once, kept, and lent to one request at a time."""
+"""The pool of agents for requests: loaded once, kept, and lent to one request at a time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from patchwork_env.games import part_of, rules_of
 from patchwork_env.service.positions import action_of, known_game
 
 ANALYSIS = "analysis"
-"""The level of the champions that analyse, unless another agent is named."""
+"""The level of the champion for analyses that name no agent."""
 
 
-PARTNER = "partner"  # the agent that plays like people do
+PARTNER = "partner"  # the agent that plays like people
 _OTHERS = ("greedy", "random", "mcts", "uct")
 _LEARNED = ("ppo", "ppo-quick")  # agents that come with the package; the learned ones need PyTorch
 _DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}  # the specs of agents that need a budget
-_MOST_IDLE = 8  # the most agents that are kept; each may hold the memory of a search
+_MOST_IDLE = 8  # the most agents that the pool keeps; each may hold the memory of a search
 
 
 def champion_of(game: str, level: str) -> str:
@@ -40,17 +40,17 @@ def champion_of(game: str, level: str) -> str:
 class AgentPool:
     """Agents by their specs, loaded once, kept, and lent to one request at a time.
 
-    Of specs that run code, such as ``module:name``, and of those that are downloaded, ``hf:owner/name``, only
-    the ``trusted`` ones are loaded: those that the user named on the command line, with ``option``.
+    Specs that run code (``module:name``) or start a download (``hf:owner/name``) must be among the
+    ``trusted`` ones, which the user names on the command line with ``option``.
     """
 
     def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
         self.trusted, self._option = tuple(dict.fromkeys(trusted)), option
-        self._idle: list[tuple[str, Agent]] = []  # those that were used last come last
+        self._idle: list[tuple[str, Agent]] = []  # in the order of their last use
         self._lock = threading.Lock()
 
     def listed(self, game: str) -> list[dict[str, Any]]:
-        """The agents that the page offers for a game, those that the user named first.
+        """Return the agents on offer for a game, first those that the user named.
 
         Each has a ``spec`` and a ``kind``, ``"partner"`` or ``"champion"`` with a ``level``, or ``"other"``.
         """
@@ -70,7 +70,7 @@ class AgentPool:
         return [entry for entry in offered if known[entry["spec"]] is entry]
 
     def check(self, spec: str) -> str:
-        """The spec; ValueError if it runs code or starts a download, and the user has not named it."""
+        """Return the spec; ValueError if it runs code or starts a download and the user did not name it."""
         if runs_code(spec) and spec not in self.trusted:
             does = "be downloaded" if is_remote(spec) else "run code"
             raise ValueError(
@@ -80,7 +80,7 @@ class AgentPool:
         return spec
 
     def try_out(self, spec: str, game: str) -> None:
-        """Loads an agent, which is kept; ValueError if that fails or it does not play the game."""
+        """Load and keep an agent; ValueError if that fails or it does not play the game."""
         try:
             with self.borrow(spec) as agent:
                 agent.check_game(known_game(game))
@@ -89,16 +89,16 @@ class AgentPool:
 
     @contextmanager
     def borrow(self, spec: str) -> Iterator[Agent]:
-        """An agent that nobody else uses within the block. It is kept for later if the block ends well."""
+        """Yield an agent that no other request uses within the block; keep it unless the block raises."""
         agent = self._take(self.check(spec)) or (import_agent(spec) if is_import(spec) else agents.load(spec))
         yield agent
         with self._lock:
             self._idle = [*self._idle, (spec, agent)][-_MOST_IDLE:]
 
     def choice(self, game: BaseGame, spec: str, seed: int | None = None) -> dict[str, Any]:
-        """The move that an agent chooses, checked to be legal: its ``action`` and ``word``.
+        """Return the legal move that an agent chooses: its ``action`` and ``word``.
 
-        Its random numbers restart from the ``seed``, if there is one. If it fails, OpponentError is raised.
+        Its random numbers restart from the ``seed``, if there is one. OpponentError if the agent fails.
         """
         with self.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
@@ -111,7 +111,7 @@ class AgentPool:
         return {"action": action, "word": game.move_text(action)}
 
     def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:
-        """Ever deeper analyses of a game by an agent, which whoever has seen enough may close."""
+        """Yield ever deeper analyses of a game by an agent; the caller may close the iterator early."""
         with self.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
             with suppress(GeneratorExit):  # the agent is kept
@@ -127,11 +127,11 @@ class AgentPool:
 
 Entry = dict[str, Any]
 
-_SEED = 0  # the seed of what is drawn in place of what the player to move cannot know
+_SEED = 0  # the seed of the values that replace what the player to move cannot know
 
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
-    """Ever deeper analyses of a running game by an agent, of at most so many lines; the last is ``done``."""
+    """Yield ever deeper analyses of a running game, of at most ``most`` lines; the last is ``done``."""
     if not isinstance(agent, analysis.IncrementalAnalyst | analysis.Analyst):
         raise ValueError(
             f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "
@@ -159,7 +159,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
 
 
 def _by_win(game: BaseGame, lines: Sequence[analysis.Line], symmetric: Mapping[int, Sequence[int]]) -> Entry:
-    """What a search for two players found; ``symmetric`` has the actions that lead to the same position."""
+    """Describe lines of a search for two players; ``symmetric`` has actions with the same next position."""
     is_first, shown = game.current_player == 0, []
     for line in analysis.without_luck(lines):
         win = float(line.win if is_first else 1 - line.win) if line.certain else None
@@ -178,7 +178,7 @@ def _line(
     margin: float | None,
     scores: list[float] | None,
 ) -> Entry:
-    """A move with what to expect of it, and how the game may go on: the words and who plays them."""
+    """Describe a move, its evaluation, and its variation with the players who move."""
     words = analysis.variation_words(game, variation)
     position, movers = game.clone(), []
     for action in variation:
@@ -198,7 +198,7 @@ def _line(
 
 
 def _by_score(game: BaseGame, agent: analysis.Scorer, lines: Sequence[analysis.ScoreLine]) -> Entry:
-    """What a search for points found; the other players may expect the same whatever is played."""
+    """Describe the lines of a search for points; the move does not change what other players expect."""
     expected, shown = agent.expected_scores(game.public()), []
     for line in lines:
         scores = [*expected]

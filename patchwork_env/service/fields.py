@@ -1,4 +1,4 @@
-"""Checks of the fields of messages, and the game of a message."""
+"""Checks of the fields of messages."""
 
 from __future__ import annotations
 

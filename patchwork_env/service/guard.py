@@ -1,9 +1,8 @@
-"""The guard of the servers on the user's machine, which every request passes first.
+"""The guard that checks every request to the servers on the user's machine.
 
-Every page in the user's browser can send requests to a server on the loopback interface, also under a name
-of the page's own that it lets point to 127.0.0.1 (DNS rebinding). So a request must name this server as its
-host. A message must come from a page of this server, as browsers say in ``Origin``, and have a type that no
-form can send.
+Every page in the user's browser can send requests to a server on the loopback interface, also under its own
+name if that resolves to 127.0.0.1 (DNS rebinding). So a request must name this server as its host. A message
+must come from a page of this server, by the header ``Origin``, and have a type that no form can send.
 """
 
 from __future__ import annotations
@@ -70,7 +69,10 @@ class RequestGuard:
         if self._hosts is not None and host not in self._hosts:
             return 403, f"this server is {' or '.join(sorted(self._hosts))}, not {short_repr(host)}"
         method = scope.get("method", "GET")
-        may_lack_origin = self._allows_programs or method in ("GET", "HEAD")  # where browsers name none
+        may_lack_origin = self._allows_programs or method in (
+            "GET",
+            "HEAD",
+        )  # for these browsers send no Origin
         if origin not in (f"http://{host}", f"https://{host}") and (
             "origin" in headers or not may_lack_origin
         ):
@@ -80,7 +82,10 @@ class RequestGuard:
         if method == "POST" and not is_json and not self._allows_programs:
             return 415, f"Content-Type is {short_repr(kind)}; it must be {JSON}"
         if not scope["path"].isprintable():
-            return 404, f"there is no {short_repr(scope['path'])}"  # older StaticFiles stumble
+            return (
+                404,
+                f"there is no {short_repr(scope['path'])}",
+            )  # older versions of StaticFiles fail on such paths
         return None if self._most_bytes is None else self._too_long(headers, self._most_bytes)
 
     def _too_long(self, headers: Headers, most: int) -> tuple[int, str] | None:

@@ -1,7 +1,4 @@
-"""Positions of both games as the page draws them: dictionaries, lists, numbers and texts, ready for JSON.
-
-Everything is read from the properties of ``Game``. The page ``docs/reference/http.md`` explains the fields.
-"""
+"""Positions and components of games as data for JSON; ``docs/reference/http.md`` explains the fields."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ def new_game(game: str, options: dict[str, Any]) -> BaseGame:
 
 
 def read_game(notation: str) -> BaseGame:
-    """The game of a notation, with its moves."""
+    """Return the game of a notation, with its moves."""
     words = words_of(notation)
     if not words:
         raise ValueError("the text is empty; it must hold a game in notation")
@@ -65,28 +62,28 @@ def read_game_file(path: Path) -> BaseGame:
 
 
 def action_of(game: BaseGame, move: str | int) -> int:
-    """The legal action that a word of the notation or a number means; otherwise IllegalActionError."""
+    """Return the action of a word of the notation or a number; IllegalActionError if it is not legal."""
     if isinstance(move, str):
         return game.parse_move(move)
-    game.move_text(move)  # refuses what is not legal
+    game.move_text(move)  # raises if the action is not legal
     return move
 
 
 def positions_of(game: BaseGame) -> list[dict[str, Any]]:
-    """The position in which a game began, and the one after each of its moves."""
+    """Return the first position of a game, and the position after each move."""
     going_on = game.root()
     return [position_of(going_on), *(play(going_on, action) for action in game.history)]
 
 
 def play(game: BaseGame, action: int) -> dict[str, Any]:
-    """Plays a legal action; returns the position that it leads to."""
+    """Play a legal action; return the next position."""
     last = {"action": action, "word": game.move_text(action), "mover": game.current_player}
     game.play(action)
     return {**position_of(game), **last}
 
 
 def position_of(game: BaseGame) -> dict[str, Any]:
-    """The position of a game, without the move that led to it."""
+    """Return the position of a game, without the last move."""
     name = rules_of(game.state).name
     return {
         "game": name,
@@ -133,7 +130,7 @@ def _nmbr9(game: Nmbr9) -> dict[str, Any]:
 
 
 def _known_deck(game: Nmbr9) -> tuple[int, ...]:
-    """The cards that players know, in their order; in free order all tiles, ascending."""
+    """Return the cards that players know, in their order; in free order all tiles, ascending."""
     if game.order == "free":
         return game.deck
     turned = game.deck[: min(game.round + 1, game.num_rounds)]
@@ -155,14 +152,14 @@ def _table(game: Nmbr9, player: int) -> list[dict[str, Any]]:
 
 
 def known_game(game: str) -> str:
-    """The name of a game that the page has boards for; ValueError if there is none."""
+    """Return the name of the game; ValueError if the page has no boards for it."""
     if game not in GAMES:
         raise ValueError(f"there is no game {short_repr(game)}; {did_you_mean(game, GAMES)}")
     return game
 
 
 def components_of(game: str) -> dict[str, Any]:
-    """The components of a game, ready for JSON."""
+    """Return the components of a game, ready for JSON."""
     return page_of(game).components()
 
 
@@ -229,7 +226,7 @@ def _nmbr9_components() -> dict[str, Any]:
 
 
 def _orientations(oriented: Sequence[Cells], distinct: Collection[int]) -> list[dict[str, Any]]:
-    """Every orientation with its cells, and the lowest one that looks the same, which legal actions use."""
+    """Return the cells of every orientation, and the lowest equal one, which legal actions use."""
     lowest = {oriented[index]: index for index in distinct}
     return [{"canonical": lowest[cells], "cells": _listed(cells)} for cells in oriented]
 

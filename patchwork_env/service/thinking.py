@@ -110,7 +110,7 @@ class Streams:
         def run() -> None:
             try:
                 work(tell, stopped)
-            except BaseException as error:  # whatever an agent raises, even SystemExit
+            except BaseException as error:  # of an agent, also SystemExit
                 tell(error_of(reason_of(error)))
             with self._lock:
                 self._busy[purpose] -= 1
@@ -147,9 +147,9 @@ class Thinking:
         self.streams = streams or Streams()
 
     def warm_up(self, game: str) -> None:
-        """Does once what the page will ask for, so that it is compiled by then; errors are kept.
+        """Compile the kernels that the page needs; errors are ignored.
 
-        Agents wait for pauses, so that nobody who asks for one waits until another one is ready.
+        Each step waits for a pause, so that no request waits for more than one step.
         """
         with suppress(Exception):
             beginning = new_game(game, {"seed": 0})

@@ -78,7 +78,7 @@ def saying(**answer):
         ("yes '{}'", "gave no answer within"),
         ("yes | tr -d '\\n'", "answered 'yyyyy"),
         ("sleep 60", "gave no answer within 0.25 seconds"),
-        ("echo broken >&2; exit 7", "ended with exit code 7; its last words: broken"),
+        ("echo broken >&2; exit 7", "ended with exit code 7; its last errors: broken"),
         ("exec 1>&-; sleep 60", "closed its output"),
     ],
 )

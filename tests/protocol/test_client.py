@@ -113,7 +113,10 @@ def test_all_programs_end_with_the_process():
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("echo oh no >&2; echo really >&2; exit 3", "ended with exit code 3; its last words: oh no | really"),
+        (
+            "echo oh no >&2; echo really >&2; exit 3",
+            "ended with exit code 3; its last errors: oh no | really",
+        ),
         ("kill -9 $$", "was ended by SIGKILL"),
         ("exit 0", "ended with exit code 0"),
         ("echo hello", r"answered 'hello\n': the message is damaged"),

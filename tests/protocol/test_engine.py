@@ -363,7 +363,7 @@ def test_an_id_may_be_used_again_only_when_it_is_answered(new_engine):
     engine.handle(endless("a"))
     ask(engine, id="a", method="query_version")
     assert answers.wait(1) == [
-        {"error": "the id 'a' is that of a query which is not answered yet", "field": "id"}
+        {"error": "the id 'a' belongs to a query that is not answered yet", "field": "id"}
     ]
     ask(engine, id="t", method="terminate_all")
     ask(engine, id="a", method="query_version")

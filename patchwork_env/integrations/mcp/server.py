@@ -29,9 +29,9 @@ and tells its rules; then look at the position, ask legal_moves where a piece ma
 
 
 def create_server(trusted: Collection[str] = ()) -> Any:
-    """An ``mcp.server.Server``, whose every connection has games of its own.
+    """Return an ``mcp.server.Server``; every connection has games of its own.
 
-    Agents ``module:name`` may be named if they are ``trusted``, since they run code.
+    Agents ``module:name`` run code, so clients may name only the ``trusted`` ones.
     """
 
     @asynccontextmanager
@@ -78,7 +78,7 @@ async def _list_tools(context: Any, params: Any) -> Any:
 async def _call_tool(context: Any, params: Any) -> Any:
     try:
         answer = await context.lifespan_context.call(params.name, params.arguments)
-    except Exception as error:  # whatever goes wrong is for the model to read
+    except Exception as error:  # the model reads the error
         return _result(one_line(reason_of(error), _LONGEST_ERROR), is_error=True)
     return _result(answer)
 

@@ -43,12 +43,12 @@ class Node:
         self._legal: list[int] | None = None
 
     def copy_of_game(self) -> BaseGame:
-        """A game at this position that may be played on, without what was played before."""
+        """Return a game at this position, without its history."""
         return type(self.game).unchecked(self.game.state)
 
     @property
     def legal(self) -> list[int]:
-        """The legal actions, ascending, which are listed once for all copies."""
+        """The legal actions, ascending, computed once for all copies."""
         if self._legal is None:
             self._legal = self.game.legal_actions().tolist()
         return self._legal
@@ -65,7 +65,7 @@ class Node:
 
 
 def _restored(name: str, record: bytes, dealing: int | None) -> Node:
-    """A node from a stored state, whose set-up may be incomplete at a node of chance."""
+    """Return the node of a stored state, whose set-up may be incomplete at a chance node."""
     rules = rules_of(name)
     states = np.frombuffer(record, rules.dtype)
     if dealing is None:
@@ -78,13 +78,13 @@ class Setting(NamedTuple):
 
     players: int
     rewards: int
-    scores: tuple[int, int]  # bounds of a player's score
+    scores: tuple[int, int]  # the bounds of a player's score
     turns: int  # an upper bound of the decisions of players
-    deals: int  # decisions of chance
-    has_hidden_information: bool = False  # whether players do not know all that has been decided
+    deals: int  # the number of chance nodes
+    has_hidden_information: bool = False  # whether players do not know all outcomes so far
 
     def utilities(self) -> tuple[float, float, float | None]:
-        """The lowest and the highest return of a player, and the sum of all returns if that is fixed."""
+        """Return the lowest and the highest return of a player, and the sum of all returns if it is fixed."""
         lowest, highest = self.scores
         if self.rewards == OUTCOME:
             return -1.0 / (self.players - 1), 1.0, 0.0
@@ -103,7 +103,7 @@ class Kind(NamedTuple):
     parameters: Mapping[str, int | str]  # with their defaults, numbers or texts
 
     def type_of(self, setting: Setting) -> pyspiel.GameType:
-        """The type of a game with given parameters."""
+        """Return the type of a game with given parameters."""
         is_zero_sum = setting.utilities()[2] == 0
         return pyspiel.GameType(
             short_name=self.short_name,
@@ -146,12 +146,12 @@ def _readable(value: Any) -> Any:
 
 
 class RulesGame(pyspiel.Game):  # type: ignore[misc]
-    """A game of OpenSpiel. A derived class says what chance decides, and what a player may know."""
+    """A game of OpenSpiel. A derived class has the chance nodes and the observations."""
 
     kind: ClassVar[Kind]
     rules: ClassVar[Rules]
     recalls: ClassVar[bool]
-    """Whether an observation alone tells all that a player has seen and done."""
+    """Whether one observation determines all observations and actions of the player so far."""
 
     def __init__(
         self, setting: Setting, first: Node, max_chance_outcomes: int, params: Mapping[str, Any]
@@ -171,13 +171,13 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         self.setting, self.first = setting, first
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickles and copies: OpenSpiel's own would know nothing of what is written in Python."""
+        """Support pickles and copies, which OpenSpiel's own method does not for games in Python."""
         return _loaded, (str(self),)
 
-    # --- what OpenSpiel calls -----------------------------------------------------------------------------
+    # --- the interface of OpenSpiel -----------------------------------------------------------------------
 
     def new_initial_state(self, start: Any = None) -> State:
-        """The state in which a game begins, or a position from which to go on.
+        """Return the first state of a game, or the state of a position.
 
         The position is its text, see ``Game.position_text``, the struct of a state, or that as a dictionary.
         """
@@ -185,14 +185,14 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:
         """Return an observer of states."""
-        if isinstance(iig_obs_type, Mapping):  # as OpenSpiel calls this for the usual observations
+        if isinstance(iig_obs_type, Mapping):  # OpenSpiel does so for default observations
             iig_obs_type, params = None, iig_obs_type
         if params:
             raise ValueError(f"observations have no parameters, but {short_repr(params)} are given")
         return Observer(self, iig_obs_type)
 
     def max_chance_nodes_in_history(self) -> int:
-        """The number of decisions of chance."""
+        """Return the most chance nodes in a game."""
         return self.setting.deals
 
     # --- the tree -----------------------------------------------------------------------------------------
@@ -204,12 +204,12 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         return self._after(node.game, game)
 
     def returns(self, game: BaseGame) -> list[float]:
-        """The returns of all players of a game that is over."""
+        """Return the returns of all players of a game that is over."""
         reward, kind = loop(reward_of, self.rules), self.setting.rewards
         return [float(reward(game.state, 0, player, kind, 0)) for player in range(self.setting.players)]
 
     def check_outcome(self, node: Node, action: Any) -> tuple[int, int]:
-        """An outcome of chance, checked, and how much chance has decided before."""
+        """Return a valid outcome of chance, and the number of earlier ones."""
         if node.dealing is None or action not in dict(self.chance_outcomes(node)):
             raise IllegalActionError(f"{short_repr(action)} is no outcome of chance now")
         return int(action), node.dealing
@@ -225,10 +225,10 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     def _after(self, before: BaseGame, game: BaseGame) -> Node:
         return Node(game)
 
-    # --- what chance decides ------------------------------------------------------------------------------
+    # --- chance nodes -------------------------------------------------------------------------------------
 
     def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
-        """The outcomes of a node of chance, ascending, with their probabilities."""
+        """Return the outcomes of a chance node, ascending, with their probabilities."""
         raise NotImplementedError
 
     def outcome_text(self, node: Node, outcome: int) -> str:
@@ -239,27 +239,27 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         """Return the node after an outcome of chance."""
         raise NotImplementedError
 
-    # --- what players see ---------------------------------------------------------------------------------
+    # --- observations -------------------------------------------------------------------------------------
 
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
-        """Takes out of a player's tensors, at a node of chance, what is not decided yet."""
+        """Remove from a player's tensors, at a chance node, the values that are not decided yet."""
         raise NotImplementedError
 
     def text(self, node: Node, players: tuple[int, ...] | None) -> str:
-        """The position as those players know it together; None for all of it, none for what is public."""
+        """Return the position as those players know it together: all for None, what is public for ()."""
         raise NotImplementedError
 
     def private_text(self, node: Node, players: tuple[int, ...]) -> str:
-        """What those players know beyond what is public."""
+        """Return what several players know beyond the public part."""
         raise NotImplementedError
 
     def struct(self, node: Node, player: int | None) -> dict[str, Any]:
-        """What is on the table, for JSON, as a player knows it; None for all of it."""
+        """Return the table for JSON, as a player knows it; None for all of it."""
         raise NotImplementedError
 
 
 def _loaded(text: str) -> Any:
-    """A game from its text; that this is a function here registers the games where it is unpickled."""
+    """Return a game from its text; unpickling imports this module and so registers the games."""
     return pyspiel.load_game(text)
 
 
@@ -273,7 +273,7 @@ def _text_of(start: Any) -> str:
 
 
 class State(pyspiel.State):  # type: ignore[misc]
-    """A state of OpenSpiel: a node, and what OpenSpiel itself keeps, which is the history.
+    """A state of OpenSpiel: a node, and the history that OpenSpiel itself keeps.
 
     A copy shares the node, so that it costs no more than OpenSpiel's own part.
     """
@@ -288,7 +288,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         return self._node
 
     def position(self) -> BaseGame:
-        """The position as a ``Game``, which may be played on; what was played before is not part of it.
+        """Return the position as a ``Game`` without its history.
 
         While chance is to move there is none, which raises ValueError.
         """
@@ -296,21 +296,21 @@ class State(pyspiel.State):  # type: ignore[misc]
             raise ValueError("there is no position for players while chance is to move")
         return self._node.copy_of_game()
 
-    # --- what OpenSpiel calls -----------------------------------------------------------------------------
+    # --- the interface of OpenSpiel -----------------------------------------------------------------------
 
     def current_player(self) -> int:
-        """The player to move, or the number that stands for chance or for the end."""
+        """Return the player to move, or the number of chance or of the end."""
         return self._node.player
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
         return self._node.player == TERMINAL
 
     def _legal_actions(self, player: int) -> list[int]:
         return self._node.legal
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """The outcomes of a node of chance, ascending, with their probabilities."""
+        """Return the outcomes of a chance node, ascending, with their probabilities."""
         outcomes: list[tuple[int, float]] = self.get_game().chance_outcomes(self._node)
         return outcomes
 
@@ -323,7 +323,7 @@ class State(pyspiel.State):  # type: ignore[misc]
     apply_action_with_legality_check = apply_action
 
     def child(self, action: Any) -> State:
-        """The state that :meth:`apply_action` would lead to; this one stays as it is."""
+        """Return the state after :meth:`apply_action`; this one does not change."""
         child: State = self.clone()
         child.apply_action(action)
         return child
@@ -339,7 +339,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         return self._node.game.move_text(action)
 
     def string_to_action(self, *of_player_and_text: Any) -> int:
-        """The action of a word of the notation, or of the text of an outcome of chance.
+        """Return the action of a word of the notation, or of the text of an outcome of chance.
 
         Called as ``string_to_action(text)`` or ``string_to_action(player, text)``.
         """
@@ -352,7 +352,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         raise IllegalActionError(f"{short_repr(text)} is no outcome of chance now")
 
     def returns(self) -> list[float]:
-        """The returns of all players, which are 0 until the end."""
+        """Return the returns of all players, 0 until the end."""
         table: RulesGame = self.get_game()
         return table.returns(self._node.game) if self.is_terminal() else [0.0] * table.setting.players
 
@@ -393,7 +393,7 @@ class State(pyspiel.State):  # type: ignore[misc]
 
 
 class Observer:
-    """An observer after the interface of ``open_spiel.python.observation``.
+    """An observer with the interface of ``open_spiel.python.observation``.
 
     The tensors are those that the environments show, under the same names. With perfect recall they hold all
     that the player has seen and done: where they do not already, there is one more, ``history``, with
@@ -417,7 +417,7 @@ class Observer:
                 self.dict[_HISTORY] = self.tensor[self._layout.size :]
 
     def set_from(self, state: State, player: int) -> None:
-        """Writes what a player sees of a state into the tensors."""
+        """Write a player's observation of a state into the tensors."""
         if self.tensor is None:
             return
         table, node = state.get_game(), state.node
@@ -431,7 +431,7 @@ class Observer:
             self.dict[_HISTORY][: len(history)] = np.add(history, 1) / table.rules.num_actions
 
     def string_from(self, state: State, player: int) -> str:
-        """What a player sees of a state, as text."""
+        """Return a player's observation of a state as text."""
         table, node, kind = state.get_game(), state.node, self._kind
         each = {_Private.NONE: (), _Private.SINGLE_PLAYER: (player,)}
         players = each.get(kind.private_info, tuple(range(table.setting.players)))

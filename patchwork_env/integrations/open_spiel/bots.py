@@ -17,7 +17,7 @@ from patchwork_env.integrations.open_spiel.base import RulesGame, State
 
 
 class AgentBot(pyspiel.Bot):  # type: ignore[misc]
-    """A bot of OpenSpiel that plays, for a player, what an agent chooses.
+    """A bot of OpenSpiel that plays the moves of an agent for one player.
 
     The agent, its seed and errors about it are as in :func:`patchwork_env.agents.as_agent`.
     """
@@ -32,11 +32,11 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         self.agent, self._player_id = agents.as_agent(agent, seed), player_id
 
     def player_id(self) -> int:
-        """The player for whom the bot plays."""
+        """Return the player of the bot."""
         return self._player_id
 
     def step(self, state: Any) -> int:
-        """The agent's action; ValueError in another game, or when another player is to move."""
+        """Return the agent's action; ValueError in another game, or when another player is to move."""
         if not isinstance(state, State):
             raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {short_repr(state)}")
         if state.current_player() != self._player_id:
@@ -44,11 +44,11 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
         return as_action(self.agent.act(state.position().determinize()), "the action of the agent")
 
     def restart_at(self, state: Any) -> None:
-        """Nothing: agents look at positions alone."""
+        """Do nothing: agents use positions alone."""
 
 
 class BotAgent(Agent):
-    """An agent that plays what a bot of OpenSpiel chooses, from the position alone.
+    """An agent that plays the moves of a bot of OpenSpiel, from the position alone.
 
     The game, for which the bot was made, is one of this package, else ValueError. The name is that of the
     bot's class unless another one is given.
@@ -62,13 +62,13 @@ class BotAgent(Agent):
         self._bot, self._table = bot, game
 
     def act(self, game: BaseGame) -> int:
-        """The bot's action."""
+        """Return the bot's action."""
         check_running(record_of(game))
         self.check_states(game.state)
         state = self._table.new_initial_state(game.position_text())
         self._bot.restart_at(state)
         if isinstance(self._bot, pyspiel.MCTSBot):
-            # Its ``step`` lets go of Python's lock, and crashes on games that are written in Python.
+            # Its ``step`` releases the GIL, and crashes on games in Python.
             return int(self._bot.mcts_search(state).best_child().action)
         return as_action(self._bot.step(state), "the action of the bot")
 

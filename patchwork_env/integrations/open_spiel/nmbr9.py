@@ -47,7 +47,7 @@ _NOTHING = "-"
 
 
 class Nmbr9Game(RulesGame):
-    """NMBR 9 of 1 to 4 players, who place the tile of a card one after the other, not knowing of each other.
+    """NMBR 9 for 1 to 4 players, who place the tile of a card in turn without seeing each other's moves.
 
     Without a deck and a seed, chance turns the cards: one in each round, or where their order is known all of
     them before the first round. The cards that have not been turned lie in ascending order in the record.
@@ -76,7 +76,7 @@ class Nmbr9Game(RulesGame):
         super().__init__(setting, Node(game, 0 if self._deals else None), NUM_DIGITS, params)
 
     def _after(self, before: BaseGame, game: BaseGame) -> Node:
-        """Chance turns a card at the beginning of a round."""
+        """Return the node after a move; chance turns a card at the beginning of a round."""
         earlier, later = cast(Game, before), cast(Game, game)
         begins = later.round > earlier.round and not later.is_over
         turns = begins and self._deals and later.order == "unknown"
@@ -94,19 +94,19 @@ class Nmbr9Game(RulesGame):
             _sort_from(game, game.round + 1)
         return node
 
-    # --- what chance decides ------------------------------------------------------------------------------
+    # --- chance nodes -------------------------------------------------------------------------------------
 
     def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
-        """The digits of the cards left, each as likely as it has cards."""
+        """Return the digits of the remaining cards, with probabilities by their number of cards."""
         left = cast(Game, node.game).deck[node.dealing :]
         return [(digit, left.count(digit) / len(left)) for digit in sorted(set(left))]
 
     def outcome_text(self, node: Node, outcome: int) -> str:
-        """``turn 7``."""
+        """Return an outcome as text, such as ``turn 7``."""
         return f"turn {outcome}"
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """Turns a card of that digit."""
+        """Turn a card of that digit."""
         outcome, turned = self.check_outcome(node, outcome)
         game = cast(Game, node.copy_of_game())
         cards = game.state["deck"][0]
@@ -115,10 +115,10 @@ class Nmbr9Game(RulesGame):
         goes_on = game.order == "known" and turned + 1 < game.num_rounds
         return Node(game, turned + 1 if goes_on else None)
 
-    # --- what players see ---------------------------------------------------------------------------------
+    # --- observations -------------------------------------------------------------------------------------
 
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
-        """Nobody is to move, and the next card is not turned yet."""
+        """Remove the player to move and the next card, which is not turned yet."""
         game, turned = cast(Game, node.game), cast(int, node.dealing)
         tensors["phase"][:2] = 0
         tensors["upcoming"][max(turned - 1, 0) :] = 0
@@ -127,7 +127,7 @@ class Nmbr9Game(RulesGame):
             tensors["remaining"][game.deck[turned]] += np.float32(0.5)
 
     def text(self, node: Node, players: tuple[int, ...] | None) -> str:
-        """The position; of the others' tables players know what lay there when the round began."""
+        """Return the position; players know the others' tables as they were when the round began."""
         dealt = f" dealt={node.dealing}" if node.dealing is not None else ""
         if players is None:
             return node.game.position_text() + dealt
@@ -135,13 +135,13 @@ class Nmbr9Game(RulesGame):
         return " ".join((seen.pop("format"), *(f"{name}={value}" for name, value in seen.items()))) + dealt
 
     def private_text(self, node: Node, players: tuple[int, ...]) -> str:
-        """The tiles that those players have chosen or placed in this round."""
+        """Return the tiles that those players have chosen or placed in this round."""
         public, seen = _seen(node, ()), _seen(node, players)
         names = ("chosen", "tables") if seen != public else ()
         return " ".join(f"{name}={seen[name]}" for name in names)
 
     def struct(self, node: Node, player: int | None) -> dict[str, Any]:
-        """What is on the table; of the others' tables a player knows what lay there when the round began."""
+        """Return the tables; a player knows the others' tables as they were when the round began."""
         game = cast(Game, node.game)
         everybody = tuple(range(game.num_players))
         seen = _seen(node, everybody if player is None else (player,))
@@ -166,13 +166,13 @@ def _cards(deck: str) -> Sequence[str]:
 
 
 def _sort_from(game: Game, first: int) -> None:
-    """Brings the cards that have not been turned into ascending order."""
+    """Sort the cards that have not been turned."""
     cards: npt.NDArray[np.uint8] = game.state["deck"][0, first : len(game.deck)]
     cards.sort()
 
 
 def _seen(node: Node, players: tuple[int, ...]) -> dict[str, str]:
-    """The fields of the position as those players know it together: see the notation, and ``left``.
+    """Return the fields of the position as those players know it together: see the notation, and ``left``.
 
     ``deck`` has the cards whose place is known, and ``left`` the number of the other ones of each digit.
     """

@@ -31,7 +31,7 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.rules import RULES, most_buttons
 
 PRINTS = {"revised": "revised", "edition2014": "2014"}
-"""The prints of the time track by their names here, where a bare number would not be a text."""
+"""The prints of the time track by their names here; OpenSpiel would read ``2014`` as an integer."""
 KIND = Kind(
     short_name="python_patchwork",
     long_name="Patchwork",
@@ -79,11 +79,11 @@ class PatchworkGame(RulesGame):
         super().__init__(setting, self._node(game, dealt), NUM_PATCHES, params)
 
     def _node(self, game: Game, dealt: int) -> Node:
-        """The node of a set-up of which chance has decided so much."""
+        """Return the node of a set-up that chance has decided in part."""
         return Node(game, dealt if dealt < _NUM_DEALT + self._draws_first_player else None)
 
     def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
-        """Any of the patches left is the next one of the circle; when it is full, either player begins."""
+        """Return the remaining patches for the next place of the circle; then the first player."""
         if node.dealing == _NUM_DEALT:
             outcomes = [*range(NUM_PLAYERS)]
         else:
@@ -92,11 +92,11 @@ class PatchworkGame(RulesGame):
         return [(outcome, 1 / len(outcomes)) for outcome in outcomes]
 
     def outcome_text(self, node: Node, outcome: int) -> str:
-        """``deal 7`` or ``player 1 begins``."""
+        """Return an outcome as text: ``deal 7`` or ``player 1 begins``."""
         return f"player {outcome} begins" if node.dealing == _NUM_DEALT else f"deal {outcome}"
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """Puts a patch into the circle, or says who begins."""
+        """Add a patch to the circle, or set the first player."""
         outcome, dealt = self.check_outcome(node, outcome)
         game = cast(Game, node.copy_of_game())
         if dealt == _NUM_DEALT:
@@ -108,19 +108,19 @@ class PatchworkGame(RulesGame):
         return self._node(game, dealt + 1)
 
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
-        """Nobody is to move yet; the circle has only the patches that were dealt."""
+        """Remove the player to move; the circle has only the patches that were dealt."""
         tensors["players"][:, 0] = 0
 
     def text(self, node: Node, players: tuple[int, ...] | None) -> str:
-        """The position, which everybody knows."""
+        """Return the position, which all players know."""
         return node.game.position_text() + (f" dealt={node.dealing}" if node.dealing is not None else "")
 
     def private_text(self, node: Node, players: tuple[int, ...]) -> str:
-        """Nothing: everything is public."""
+        """Return an empty str: everything is public."""
         return ""
 
     def struct(self, node: Node, player: int | None) -> dict[str, Any]:
-        """What is on the table; everybody knows all of it."""
+        """Return the table, which all players know."""
         game = cast(Game, node.game)
         return {
             "scores": game.scores(),
@@ -131,6 +131,6 @@ class PatchworkGame(RulesGame):
 
 
 def _bounds_of_scores() -> tuple[int, int]:
-    """No player has fewer points than with an empty quilt and no button, nor more than with all there is."""
+    """Return the score of an empty quilt without buttons, and an upper bound."""
     lowest = -PENALTY_PER_EMPTY_CELL * NUM_CELLS
     return lowest, most_buttons(LAST_SPACE, sum(patch.income for patch in PATCHES)) + BONUS_POINTS

@@ -19,7 +19,7 @@ _Infos = dict[str, dict[str, Any]]
 
 
 class GameMultiAgentEnv(MultiAgentEnv):
-    """A game of Patchwork, or of NMBR 9 for 1-4 players, who move as the rules say.
+    """A game of Patchwork, or of NMBR 9 for 1-4 players.
 
     **Agents**: ``player_0`` and so on. Only the player to move gets an observation, and only this player
     acts: in Patchwork the one who is behind on the time track, who may move several times in a row.
@@ -27,12 +27,12 @@ class GameMultiAgentEnv(MultiAgentEnv):
     **Observations and actions**: those of the PettingZoo environments: ``{"observation": float32 vector,
     "action_mask": int8}``. When the game ends all players get a last observation, with a mask of zeros.
 
-    **Rewards**: those of the PettingZoo environments too: at the end of the game every player gets one,
-    whoever made the last move. The last info of every player, if there are several, has the ``"outcome"``:
-    1 for a sole winner, ``-1 / (n - 1)`` for each of the others.
+    **Rewards**: those of the PettingZoo environments too: at the end of the game every player gets one. The
+    last info of every player, if there are several, has the ``"outcome"``: 1 for a sole winner,
+    ``-1 / (n - 1)`` for each of the others.
 
     The ``config`` has the ``game``, ``"patchwork"`` by default; ``reward_scale``, the factor of all
-    rewards; and options of the PettingZoo environment, such as ``players``. Others are a ValueError.
+    rewards; and options of the PettingZoo environment, such as ``players``. Other keys are a ValueError.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Self-play with a league on RLlib's interface: past selves, who plays whom, and win rates."""
+"""Self-play with a league on RLlib's interface: past selves, pairings, and win rates."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MEMORY = 50  # the number of games that a win rate looks back on, older ones ev
 def module_of(
     agent: str, episode: Any, *, weights: Mapping[str, float], fraction: float, players: int, **_: Any
 ) -> str:
-    """The module of an agent: the learner for all, or in a ``fraction`` of the games for one seat alone.
+    """Return the module of an agent: the learner for all seats, or in a ``fraction`` of the games for one.
 
-    The others are then one of the past selves, which is drawn in proportion to their ``weights``. All is
-    drawn from the name of the game, so that it stays the same from its beginning to its end.
+    The other seats then have one of the past selves, drawn in proportion to their ``weights``. The id of the
+    episode seeds the random numbers, so a module stays the same during an episode.
     """
     random = np.random.default_rng(crc32(episode.id_.encode()))
     if random.random() >= fraction:
@@ -35,8 +35,8 @@ def module_of(
 class LeagueCallback(RLlibCallback):
     """Lets the module :data:`MAIN` play against past selves: frozen copies, harder ones more often.
 
-    A copy of the learner is added ``every`` so many iterations. A ``fraction`` of the games that begin from
-    then on is against these, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it
+    A copy of the learner is added ``every`` so many iterations. A ``fraction`` of the later games is against
+    copies, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it
     (Vinyals et al. 2019). The results of every iteration have the ``win_rates`` by their names.
 
     ``policies_to_train`` must name :data:`MAIN` alone, and the first ``policy_mapping_fn`` give it to all.
@@ -48,7 +48,7 @@ class LeagueCallback(RLlibCallback):
         self._win_rates: dict[str, float] = {}
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
-        """Notes what the learner has won in a game against a past self: 1, 0, or half of it if shared."""
+        """Log the learner's result against a past self: 1, 0, or 0.5 for a shared win."""
         modules = {agent: episode.module_for(agent) for agent in episode.agent_ids}
         others = set(modules.values()) - {MAIN}
         if others:
@@ -58,7 +58,7 @@ class LeagueCallback(RLlibCallback):
             metrics_logger.log_value((_GAMES, others.pop()), won, reduce="item_series")
 
     def on_train_result(self, *, algorithm: Any, result: dict[str, Any], **_: Any) -> None:
-        """Adds what was won to the win rates, and a past self if it is time for one."""
+        """Update the win rates, and add a past self every so many iterations."""
         for name, games in result["env_runners"].pop(_GAMES, {}).items():
             for won in games if isinstance(games, list) else ():  # RLlib has nan for no games
                 self._win_rates[name] += (won - self._win_rates[name]) / _MEMORY
@@ -80,5 +80,5 @@ class LeagueCallback(RLlibCallback):
         algorithm.add_module(name, spec, new_agent_to_module_mapping_fn=deal)
         state = {"rl_module": {name: learner.get_state()}}
         algorithm.set_state({"learner_group": {"learner": state}})
-        # Env runners take the learner's weights only where it has learned since they took some.
+        # Env runners fetch weights only after the learner has changed them.
         algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))

@@ -22,7 +22,7 @@ Batch = dict[str, Any]
 
 
 class ChosenActions(Distribution):
-    """The distribution of a policy that has chosen its actions: a summary instead of thousands of logits.
+    """The distribution of a policy after its choice: a summary instead of thousands of logits.
 
     RLlib keeps the inputs of the distribution of every step. Here these are two numbers, the log-probability
     of the chosen action and the entropy in nats, and not one for each of up to 16,394 actions.
@@ -33,29 +33,29 @@ class ChosenActions(Distribution):
 
     @classmethod
     def from_logits(cls, logits: Tensor, **_: Any) -> ChosenActions:
-        """The distribution whose summaries RLlib passes as ``logits``."""
+        """Return the distribution whose summaries RLlib passes as ``logits``."""
         return cls(logits)
 
     @staticmethod
     def required_input_dim(space: Any, **_: Any) -> int:
-        """How many numbers a summary has."""
+        """Return the number of values of a summary."""
         return 2
 
     def logp(self, value: Tensor, **_: Any) -> Tensor:
-        """Log-probabilities ``(n,)`` of the actions that were chosen; ``value`` must hold these."""
+        """Return the log-probabilities ``(n,)`` of the chosen actions, which ``value`` must hold."""
         return self._log_probabilities
 
     def entropy(self, **_: Any) -> Tensor:
-        """Entropies ``(n,)``."""
+        """Return the entropies ``(n,)``."""
         return self._entropies
 
     def kl(self, other: ChosenActions, **_: Any) -> Tensor:
-        """Unbiased estimates ``(n,)`` of the divergence from ``other``, ``r - 1 - log r`` (Schulman 2020)."""
+        """Return unbiased estimates ``(n,)`` of the divergence, ``r - 1 - log r`` (Schulman 2020)."""
         log_ratio = other._log_probabilities - self._log_probabilities
         return log_ratio.exp() - 1 - log_ratio
 
     def sample(self, **_: Any) -> Any:
-        """Raises NotImplementedError: the module draws the actions itself."""
+        """Raise NotImplementedError: the module draws the actions itself."""
         raise NotImplementedError("PolicyModule draws the actions; a summary of them cannot")
 
     rsample = sample
@@ -65,19 +65,19 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value of the player to move, of either game, for the observations of ``GameMultiAgentEnv``.
 
     It scores only the legal actions and draws from these itself, so that no other action can be drawn or has
-    a gradient. The values, which are computed along with the policy, go to the loss as what RLlib calls
-    embeddings. Its ``model_config`` holds the name of the ``game`` and the sizes of the ``network``.
+    a gradient. The values are computed along with the policy, and go to the loss as RLlib's embeddings. Its
+    ``model_config`` holds the name of the ``game`` and the sizes of the ``network``.
     """
 
     network: PolicyNetwork
 
     def setup(self) -> None:
-        """Makes the network."""
+        """Create the network."""
         config = NetworkConfig(**self.model_config["network"])
         self.network = network_class(self.model_config["game"])(config)
 
     def evaluate(self, batch: Batch) -> Evaluated:
-        """The network's output for the observations of a batch."""
+        """Return the network's output for the observations of a batch."""
         seen = batch[Columns.OBS]
         return evaluate(self.network, seen["observation"], seen["action_mask"])
 
@@ -97,14 +97,14 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
             return _choice(evaluated, likeliest(self.network, evaluated))
 
     def compute_values(self, batch: Batch, embeddings: Tensor | None = None) -> Tensor:
-        """The returns ``(n,)`` that the players to move expect: the embeddings, if there are any."""
+        """Return the expected returns ``(n,)`` of the players to move: the embeddings, if there are any."""
         if embeddings is not None:
             return embeddings
         with torch.no_grad():  # these are for advantages: the loss gets the values of the forward pass
             return self.network.values(batch[Columns.OBS]["observation"])
 
     def get_inference_action_dist_cls(self) -> type[ChosenActions]:
-        """The distribution of all phases."""
+        """Return the class of the distribution, the same in all phases."""
         return ChosenActions
 
 
@@ -122,7 +122,7 @@ def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:
 
 
 def module_spec(game: str, network: NetworkConfig | None = None) -> RLModuleSpec:
-    """RLlib's specification of a :class:`PolicyModule` for a game, with a network of the default sizes."""
+    """Return RLlib's specification of a :class:`PolicyModule` for a game."""
     network = network or NetworkConfig()
     spaces = GameSpaces(rules_of(game))
     return RLModuleSpec(

@@ -92,7 +92,7 @@ def _groups(game: Game) -> tuple[Group, ...]:
 
 
 def _most_typical(moves: Sequence[Move], lying: Sequence[Move]) -> int:
-    """The index of a placement on the highest level, close to the middle of the tiles that lie there."""
+    """Return the index of a placement on the highest level, the one closest to the middle of the tiles."""
     row, column = _middle(lying or moves[:1])
     level = max(move.level or 0 for move in moves)
 
@@ -109,7 +109,7 @@ def _middle(moves: Sequence[Move]) -> tuple[float, float]:
 
 
 def _corner(moves: tuple[Move, ...]) -> Cell | None:
-    """The top-left corner of the bounding box of the first tile, where words begin to count; None without."""
+    """Return the top-left corner of the first tile's bounding box, the origin of words; or None."""
     if not moves:
         return None
     return min(row for row, _ in moves[0].cells), min(column for _, column in moves[0].cells)
