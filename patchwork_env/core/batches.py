@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import specialize, template
-from patchwork_env.core.kernels import Kernels, States, copy_of, write_whole_mask
+from patchwork_env.core.kernels import Kernels, States, copy_of, rewrite_mask
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
@@ -50,13 +50,13 @@ loop: _Loop = _loop
 
 
 def list_games(template: Any, rules: Rules, states: States, *args: Any) -> Games:
-    """The indices of the games that a loop such as :func:`list_over` lists."""
+    """Return the indices of the games that a loop such as :func:`list_over` lists."""
     games = np.empty(len(states), np.int64)
     return games[: loop(template, rules)(states, *args, games)]
 
 
 def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
-    """Begins one game with each of the random ``streams``, ``(n,)``; other options keep their defaults."""
+    """Begin one game with each of the random ``streams``, ``(n,)``; other options keep their defaults."""
     states = rules.empty_states(len(streams))
     initial_state, flags, _ = rules.set_up({**rules.options, **options}, {})
     loop(deal_all, rules)(states, streams, initial_state, flags)
@@ -64,9 +64,9 @@ def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
 
 
 def determinized(rules: Rules, states: States, streams: Streams, games: Games) -> States:
-    """Copies of records ``(k,)`` in which nothing betrays what the players to move cannot know.
+    """Return copies of records ``(k,)`` with the information hidden from the current player sampled anew.
 
-    That is drawn anew from the streams of the same games, whose indices are ``(k,)``.
+    The streams are those of the games with the indices ``games``, ``(k,)``.
     """
     shown = copy_of(states)
     if rules.has_hidden_information:
@@ -81,7 +81,7 @@ def determinized(rules: Rules, states: States, streams: Streams, games: Games) -
 
 @template
 def first_finished(states: States) -> int:
-    """The index of the first game that is over, or -1 if there is none."""
+    """Return the index of the first game that is over, or -1."""
     for i in range(len(states)):
         if game.is_over(states, i):
             return i
@@ -90,7 +90,7 @@ def first_finished(states: States) -> int:
 
 @template
 def first_illegal(states: States, actions: Actions) -> int:
-    """The index of the first game whose action, any integer, is not legal, or -1 if there is none."""
+    """Return the index of the first game whose action, any integer, is not legal, or -1."""
     for i in range(len(states)):
         if not game.is_legal(states, i, actions[i]):
             return i
@@ -99,7 +99,7 @@ def first_illegal(states: States, actions: Actions) -> int:
 
 @template
 def first_not_allowed(legal_sets: npt.NDArray[np.uint64], actions: Actions) -> int:
-    """The same by the legal sets of games that go on."""
+    """Return :func:`first_illegal` by the legal sets of games that are not over."""
     for i in range(len(legal_sets)):
         if not game.allows(legal_sets[i], actions[i]):
             return i
@@ -108,14 +108,14 @@ def first_not_allowed(legal_sets: npt.NDArray[np.uint64], actions: Actions) -> i
 
 @template
 def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]) -> None:
-    """Writes for every game whether its action, any integer, is legal."""
+    """Write for every game whether its action, any integer, is legal."""
     for i in range(len(states)):
         legal[i] = game.is_legal(states, i, actions[i])
 
 
 @template(allocates=True)
 def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
-    """Draws a uniformly random legal action for every game, none over, from one stream, ``(1,)``."""
+    """Draw a uniformly random legal action for every game, none over, from one stream, ``(1,)``."""
     legal_set = np.empty(game.legal_shape, np.uint64)
     for i in range(len(states)):
         actions[i] = game.nth_legal(legal_set, random_below(stream, 0, game.legal(states, i, legal_set)))
@@ -123,7 +123,7 @@ def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
 
 @template(allocates=True)
 def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of running games one behind the other; returns their total number.
+    """Concatenate the legal actions of games that are not over; return their total number.
 
     ``counts`` is ``(n,)``; ``actions``, ascending within each game, has room for ``n * max_legal_actions``.
     """
@@ -138,7 +138,7 @@ def list_legal(states: States, counts: npt.NDArray[np.int64], actions: npt.NDArr
 
 @template(allocates=True)
 def play_forced(states: States) -> int:
-    """Plays in every game for as long as there is exactly one legal action; returns the number of turns."""
+    """Play in every game while there is exactly one legal action; return the number of turns."""
     legal_set = np.empty(game.legal_shape, np.uint64)
     turns = 0
     for i in range(len(states)):
@@ -150,7 +150,7 @@ def play_forced(states: States) -> int:
 
 @template
 def list_over(states: States, games: Games) -> int:
-    """Writes the indices of the games that are over to ``games``, shape ``(n,)``; returns their number."""
+    """Write the indices of the games that are over to ``games``, ``(n,)``; return their number."""
     count = 0
     for i in range(len(states)):
         if game.is_over(states, i):
@@ -161,7 +161,7 @@ def list_over(states: States, games: Games) -> int:
 
 @template
 def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> int:
-    """Lists the games that go on and in which player ``seats[i]`` is not to move; returns their number."""
+    """List the games that are not over and not at the turn of ``seats[i]``; return their number."""
     count = 0
     for i in range(len(states)):
         if states[i]["current_player"] != seats[i] and not game.is_over(states, i):
@@ -172,21 +172,21 @@ def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> 
 
 @template
 def deal_all(states: States, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begins all games, each with the random stream of the same index; ``SetUp`` explains the rest."""
+    """Begin all games, each with the random stream of the same index; ``SetUp`` explains the rest."""
     for i in range(len(states)):
         game.deal(states, i, streams, initial_state, flags)
 
 
 @template
 def determinize_all(states: States, streams: Streams) -> None:
-    """Draws anew what the current player of each game cannot know, from the stream of the same index."""
+    """Sample the information hidden from the current players anew, from the streams of the same indices."""
     for i in range(len(states)):
         game.determinize(states, i, streams)
 
 
 @template
 def write_current_observations(states: States, out: Observation) -> None:
-    """Writes what the current player of each game sees to ``out``, shape ``(n, layout.size)``."""
+    """Write the observation of the current player of each game to ``out``, ``(n, layout.size)``."""
     for i in range(len(states)):
         game.write_observation(states, i, states[i]["current_player"], out[i])
 
@@ -196,21 +196,21 @@ def write_current_observations(states: States, out: Observation) -> None:
 
 @template
 def write_over(states: States, games: Games, over: npt.NDArray[np.bool_]) -> None:
-    """Writes for each of the listed games, ``(k,)``, whether it is over."""
+    """Write for each of the listed games, ``(k,)``, whether it is over."""
     for k in range(len(games)):
         over[k] = game.is_over(states, games[k])
 
 
 @template
 def deal_listed(states: States, games: Games, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begins the listed games anew, each with the random stream of the same index."""
+    """Begin the listed games anew, each with the random stream of the same index."""
     for i in games:
         game.deal(states, i, streams, initial_state, flags)
 
 
 @template
 def play_listed(states: States, games: Games, actions: Actions) -> None:
-    """Plays legal actions ``(k,)`` in the ``k`` listed games."""
+    """Play legal actions ``(k,)`` in the ``k`` listed games."""
     for k in range(len(games)):
         game.apply(states, games[k], actions[k])
 
@@ -219,7 +219,7 @@ def play_listed(states: States, games: Games, actions: Actions) -> None:
 def write_view(
     states: States, i: int, observer: int, mask: npt.NDArray[np.int8], observation: Observation
 ) -> None:
-    """Writes what a player sees of a game and may do in it; out of turn the mask is all zeros."""
+    """Write the observation and the mask of a player; out of turn the mask is all zeros."""
     legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
     _write_view(states, i, observer, mask, observation, legal_set, used)
 
@@ -228,7 +228,7 @@ def write_view(
 def write_views(
     states: States, games: Games, observers: npt.NDArray[np.int64], masks: Masks, observations: Observation
 ) -> None:
-    """Does that for the listed games ``(k,)``, into their rows of arrays for all games."""
+    """Write observations and masks for the listed games, ``(k,)``, to their rows of arrays for all games."""
     legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
     for i in games:
         _write_view(states, i, observers[i], masks[i], observations[i], legal_set, used)
@@ -245,7 +245,7 @@ def _write_view(
     used: npt.NDArray[np.uint64],
 ) -> None:
     if states[i]["current_player"] == observer:
-        write_whole_mask(states, i, mask, legal_set, used)
+        rewrite_mask(states, i, mask, legal_set, used)
     else:
         mask[:] = 0
     game.write_observation(states, i, observer, observation)
@@ -256,10 +256,10 @@ def _write_view(
 
 @template
 def reward_of(states: States, i: int, seat: int, kind: int, score: int) -> float:
-    """The reward of a seat for a step, in which any player has moved; all interfaces take it from here.
+    """Return the reward of a seat for a step; all interfaces use this function.
 
     For ``SCORE`` it is the points gained since the seat's ``score`` before the step. The other kinds reward
-    the end of a game alone: ``OUTCOME`` who won, ``MARGIN`` the difference to the best score of the others,
+    only the end of a game: ``OUTCOME`` the result, ``MARGIN`` the difference to the best score of the others,
     divided by ``MARGIN_SCALE``.
     """
     if kind == SCORE:
@@ -302,14 +302,14 @@ def write_own_scores(
 def write_scores(
     states: States, games: Games, seats: npt.NDArray[np.int64], scores: npt.NDArray[np.int16]
 ) -> None:
-    """Calls :func:`write_scores_of` for the listed games, into their rows of ``scores``."""
+    """Call :func:`write_scores_of` for the listed games, into their rows of ``scores``."""
     for i in games:
         write_scores_of(states, i, seats[i], scores[i])
 
 
 @template
 def write_scores_of(states: States, i: int, seat: int, scores: npt.NDArray[np.int16]) -> None:
-    """Writes the scores of a game, ``(players,)`` or ``(1,)``, that a seat knows: its own, then by turns."""
+    """Write the scores of a game, ``(players,)`` or ``(1,)``, that a seat knows: its own, then by turns."""
     for k in range(len(scores)):
         scores[k] = game.visible_score(states, i, seat, (seat + k) % game.num_players(states, i))
 
@@ -322,6 +322,6 @@ def write_view_and_scores(
     observation: Observation,
     scores: npt.NDArray[np.int16],
 ) -> None:
-    """:func:`write_view` and :func:`write_scores_of` for a single game: a call takes longer than its work."""
+    """Write the view and the scores of a single game; one call is faster than two."""
     write_view(states, 0, seat, mask, observation)
     write_scores_of(states, 0, seat, scores)

@@ -1,6 +1,6 @@
 """The compiled rules of a game: its own kernels, and those that follow from them.
 
-A legal set is an array of words ``(rows, words)`` in whatever form suits a game. Unless the game brings
+A legal set is an array of words ``(rows, words)`` in any form. Unless the game has
 kernels of its own, it is a bitset: bit ``b`` of word ``w``, counted through all rows, says whether action
 ``64 * w + b`` is legal.
 """
@@ -28,14 +28,14 @@ LegalSet = npt.NDArray[np.uint64]
 """The legal actions of one state, shape ``(rows, words)``."""
 
 OVER, ILLEGAL = -1, -2
-"""What playing an action returns where nobody is to move behind it."""
+"""The results of ``play`` in place of the next player."""
 _WORD = 64
 
 
 def copy_of(states: States) -> States:
-    """A copy of the records ``(n,)`` as a block of bytes: NumPy copies field by field, 30 times as slowly.
+    """Return a copy of the records ``(n,)``; NumPy copies field by field, which is 30 times slower.
 
-    To copy some of them, ``states.take(games)`` is as quick, unlike ``states[games]``.
+    To copy some of them, ``states.take(games)`` is as fast, unlike ``states[games]``.
     """
     return np.ndarray(states.shape, states.dtype, bytearray(states.tobytes()))
 
@@ -44,7 +44,7 @@ class Kernels(Protocol):
     """The compiled rules of one game, which trust their arguments; templates know them as ``game``.
 
     The arguments ``(states, i)``, with which most of them begin, are an array of records and an index. A game
-    must bring ``is_over``, ``legal``, ``apply``, ``score``, ``deal`` and ``write_observation``; the others
+    must have ``is_over``, ``legal``, ``apply``, ``score``, ``deal`` and ``write_observation``; the others
     have defaults.
 
     Attributes:
@@ -76,7 +76,7 @@ class Kernels(Protocol):
         nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order, or -1.
         write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
             and returns their number.
-        write_mask: ``(states, i, legal_set, count, mask, used)`` writes the legal set of a state, which has
+        update_mask: ``(states, i, legal_set, count, mask, used)`` writes the legal set of a state, which has
             ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``. The bits of ``used``, uint64
             ``(mask_words,)``, say which parts of the mask may hold ones; they are brought up to date.
         legal_mask: ``(states, i, mask)`` writes the mask of a state and returns the number of legal actions.
@@ -102,7 +102,7 @@ class Kernels(Protocol):
     allows: Callable[[LegalSet, int], bool]
     nth_legal: Callable[[LegalSet, int], int]
     write_actions: Callable[[LegalSet, npt.NDArray[np.int16]], int]
-    write_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8], npt.NDArray[np.uint64]], None]
+    update_mask: Callable[[States, int, LegalSet, int, npt.NDArray[np.int8], npt.NDArray[np.uint64]], None]
     legal_mask: Callable[[States, int, npt.NDArray[np.int8]], int]
     play: Callable[[States, int, int], int]
 
@@ -115,7 +115,7 @@ game = cast(Kernels, None)  # each game's kernels take its place
 
 @kernel
 def nth_legal(legal_set: LegalSet, n: int) -> int:
-    """The ``n``-th legal action of a bitset in ascending order, or -1."""
+    """Return the ``n``-th legal action of a bitset in ascending order, or -1."""
     rows, words = legal_set.shape
     for row in range(rows):
         for k in range(words):
@@ -130,7 +130,7 @@ def nth_legal(legal_set: LegalSet, n: int) -> int:
 
 @kernel
 def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
-    """Lists the legal actions of a bitset in ascending order and returns their number."""
+    """List the legal actions of a bitset in ascending order and return their number."""
     rows, words = legal_set.shape
     count = 0
     for row in range(rows):
@@ -144,7 +144,7 @@ def write_actions(legal_set: LegalSet, actions: npt.NDArray[np.int16]) -> int:
 
 
 @kernel
-def write_mask(
+def update_mask(
     states: States,
     i: int,
     legal_set: LegalSet,
@@ -152,7 +152,7 @@ def write_mask(
     mask: npt.NDArray[np.int8],
     used: npt.NDArray[np.uint64],
 ) -> None:
-    """Writes the words of a bitset that hold ones, or whose part of the mask holds some."""
+    """Write the words of a bitset that have ones, or whose part of the mask has some."""
     words = legal_set.reshape(-1)
     for group in range(len(used)):
         first = group * _WORD
@@ -193,31 +193,31 @@ def is_legal(states: States, i: int, action: int) -> bool:
 
 
 @template(allocates=True)
-def write_legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
-    """Writes the mask of a state and returns the number of legal actions."""
+def legal_mask(states: States, i: int, mask: npt.NDArray[np.int8]) -> int:
+    """Write the mask of a state and return the number of legal actions."""
     legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
-    return write_whole_mask(states, i, mask, legal_set, used)
+    return rewrite_mask(states, i, mask, legal_set, used)
 
 
 @template
-def write_whole_mask(
+def rewrite_mask(
     states: States,
     i: int,
     mask: npt.NDArray[np.int8],
     legal_set: LegalSet,
     used: npt.NDArray[np.uint64],
 ) -> int:
-    """The same for a mask of any content, with the arrays that this takes."""
+    """Write the mask of a state with scratch arrays of the caller; return the number of legal actions."""
     count = game.legal(states, i, legal_set)
     mask[:] = 0
     used[:] = U0
-    game.write_mask(states, i, legal_set, count, mask, used)
+    game.update_mask(states, i, legal_set, count, mask, used)
     return count
 
 
 @template
 def play_if_legal(states: States, i: int, action: int) -> int:
-    """Plays an action, any integer; returns who is to move then, ``OVER``, or ``ILLEGAL`` if it is not."""
+    """Play an action, any integer; return the next player, ``OVER``, or ``ILLEGAL``."""
     if not game.is_legal(states, i, action):
         return ILLEGAL
     game.apply(states, i, action)
@@ -226,13 +226,13 @@ def play_if_legal(states: States, i: int, action: int) -> int:
 
 @template
 def most_players(states: States, i: int) -> int:
-    """The number of players of a game that always has the same number."""
+    """Return the number of players of a game that always has the same number."""
     return game.max_players
 
 
 @template
 def shared_prize(states: States, i: int, player: int) -> float:
-    """A player's reward at the end of a game of several players.
+    """Return a player's reward at the end of a game of several players.
 
     The winners, who have the highest score, share a prize of 1 equally. The shares are scaled so that a sole
     winner gets 1 and the rewards of all ``n`` players add up to 0; who has no share gets ``-1 / (n - 1)``.
@@ -250,13 +250,13 @@ def shared_prize(states: States, i: int, player: int) -> float:
 
 @template
 def score_of(states: States, i: int, observer: int, player: int) -> int:
-    """A player's score in a game in which everybody knows it."""
+    """Return a player's score in a game without hidden scores."""
     return game.score(states, i, player)
 
 
 @kernel
 def keep(states: States, i: int, streams: Streams) -> None:
-    """Change nothing: the record holds nothing that players cannot know."""
+    """Change nothing: the record has no hidden information."""
 
 
 _DEFAULTS: dict[str, Any] = {
@@ -269,8 +269,8 @@ _DEFAULTS: dict[str, Any] = {
     "allows": allows,
     "nth_legal": nth_legal,
     "write_actions": write_actions,
-    "write_mask": write_mask,
-    "legal_mask": write_legal_mask,
+    "update_mask": update_mask,
+    "legal_mask": legal_mask,
     "play": play_if_legal,
 }
 
@@ -278,10 +278,10 @@ _DEFAULTS: dict[str, Any] = {
 def kernels_of(
     name: str, modules: tuple[ModuleType, ...], legal_shape: tuple[int, int], max_players: int
 ) -> Kernels:
-    """The kernels of the game with that name, which modules hold under the names of :class:`Kernels`.
+    """Return the kernels of the game with that name; modules define them by the names of :class:`Kernels`.
 
     Raises:
-        AttributeError: A kernel is missing that every game must bring.
+        AttributeError: A kernel that every game must have is missing.
     """
     kernels = ModuleType(name)
     mask_words = -(-math.prod(legal_shape) // _WORD)

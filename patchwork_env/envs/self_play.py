@@ -242,7 +242,7 @@ def write_outputs(batch: BatchArrays) -> None:
         count = game.legal(states, i, legal_set)
         batch.counts[i] = count
         if len(batch.masks) > 0:
-            game.write_mask(states, i, legal_set, count, batch.masks[i], batch.used[i])
+            game.update_mask(states, i, legal_set, count, batch.masks[i], batch.used[i])
         batch.random_actions[i] = game.nth_legal(legal_set, random_below(batch.sampling_streams, i, count))
     if len(batch.observations) > 0:
         for i in range(len(states)):

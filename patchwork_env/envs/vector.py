@@ -214,7 +214,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """1 for the learner's legal actions, int8, shape ``(num_envs, num_actions)``."""
-        return self._write_views()[0]
+        return self._current_views()[0]
 
     def render(self) -> tuple[Any, ...] | None:
         """Every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``)."""
@@ -338,7 +338,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self, infos: Infos, illegal_action: Games | int, present: Flags | None = None
     ) -> tuple[Any, Infos]:
         """Return observations, and ``infos`` with their entries for the ``present`` games, None for all."""
-        masks, observations = self._write_views()
+        masks, observations = self._current_views()
         if present is None:
             present = np.ones(self.num_envs, np.bool_)
         else:
@@ -346,7 +346,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         infos |= self._entries(masks, illegal_action, present)
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
-    def _write_views(self) -> Views:
+    def _current_views(self) -> Views:
         """The masks and observations of the present states."""
         views, batch = self._views or self._empty_views(), self._batch
         batch.require_ready()

@@ -27,7 +27,7 @@ from patchwork_env.core.batches import SCORE, loop, reward_of
 from patchwork_env.core.compile import template
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.kernels import ILLEGAL, Kernels, States, write_whole_mask
+from patchwork_env.core.kernels import ILLEGAL, Kernels, States, rewrite_mask
 from patchwork_env.core.random import Streams
 from patchwork_env.core.rules import Rules
 from patchwork_env.core.tensors import Observation
@@ -315,7 +315,7 @@ def _deal(
     for i in range(len(states)):
         game.deal(states, i, streams, initial_state, flags)
         game.draw(states, i, streams)
-        write_whole_mask(states, i, masks[i], legal_set, used)
+        rewrite_mask(states, i, masks[i], legal_set, used)
         game.write_observation(states, i, states[i]["current_player"], observations[i])
 
 
@@ -339,7 +339,7 @@ def _step(
         if over[i]:
             masks[i, :] = 1
         else:
-            write_whole_mask(states, i, masks[i], legal_set, used)
+            rewrite_mask(states, i, masks[i], legal_set, used)
         game.write_observation(states, i, states[i]["current_player"], observations[i])
 
 

@@ -259,7 +259,7 @@ def allows(legal_set: LegalSet, action: int) -> bool:
 
 
 @kernel
-def write_mask(
+def update_mask(
     states: States,
     i: int,
     legal_set: LegalSet,
