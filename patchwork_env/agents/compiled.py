@@ -65,16 +65,22 @@ def layer_type(inputs: int, outputs: int, *shape: int) -> tuple[np.dtype[np.void
 
 
 def layer_of(matrix: Any, bias: Any, one: int) -> tuple[Any, Any, int]:
-    """A layer in integers: matrix, bias and shift, with as many binary places as its sums have room for.
+    """Return a layer in integers: matrix, bias and shift, with as many binary places as int32 sums allow.
 
-    ``one`` stands for 1 in inputs and outputs.
+    ``one`` is the integer for 1 in inputs and outputs. Weights of ``n`` inputs are clipped to ``2**13 / n``,
+    so that no sum overflows. A bias is clipped where the output is at an end of int16 whatever the inputs.
     """
-    matrix, bias = np.float64(matrix), np.float64(bias)  # which damaged weights do not overflow
-    largest_sum = np.abs(bias).max() * one + 2**15 * np.abs(matrix).sum(0).max()
-    room = 2**31 / max(largest_sum, 1), 2**15 / max(np.abs(matrix).max(), 1)
-    shift = int(np.clip(np.log2(min(room)), 1, 14))
+    most = 2**13 / len(matrix)
+    matrix = np.clip(np.float64(matrix), -most, most)
+    largest_products = 2**15 * np.abs(matrix).sum(0)
+    largest_biases = 2**15 + largest_products
+    bias = np.clip(np.float64(bias) * one, -largest_biases, largest_biases)
+    largest_sum = np.abs(bias).max() + largest_products.max()
+    room_for_rounding = 2**15 * len(matrix)
+    room = (2**31 - room_for_rounding) / max(largest_sum, 1), 2**15 / max(np.abs(matrix).max(), 1)
+    shift = min(int(np.log2(min(room))), 14)
     pairs = rounded(matrix, 2.0**shift, np.int16).reshape(len(matrix) // 2, 2, -1).swapaxes(1, 2)
-    return pairs, rounded(bias, one * 2.0**shift, np.int32), shift
+    return pairs, rounded(bias, 2.0**shift, np.int32), shift
 
 
 def rounded(numbers: Any, factor: float, kind: Any) -> Any:

@@ -42,34 +42,76 @@ _ENDS = -(2**15), 2**15 - 1
 
 
 def rows_adder(width: int, sign: int = 1) -> Callable[[Any, Any, Rows, int], None]:
-    """A compiled ``add(out, table, rows, count)``.
+    """Return a compiled ``add(out, table, rows, count)``.
 
     It adds ``sign`` times the rows ``rows[:count]`` of ``table``, ``(n, width)``, to ``out``, ``(width,)``.
-    Both are of float32, or of int16, whose sums stop at the ends of their range. All arrays are contiguous.
+    Both are float32, and all arrays are contiguous.
     """
 
     def add_in_python(out: Any, table: Any, rows: Rows, count: int) -> None:
         for row in rows[:count]:
-            if out.dtype == np.int16:
-                out[:] = _saturated(out.astype(np.int32) + sign * table[row].astype(np.int32))
-            else:
-                out += np.float32(sign) * table[row]
-
-    def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
-        return builder.sext(builder.load(builder.gep(arrays[2].data, [k])), INT64)
+            out += np.float32(sign) * table[row]
 
     def term(builder: Any, arrays: list[Any], k: Any, total: Any) -> Any:
-        values = _load_row(builder, arrays[1], row_of(builder, arrays, k), total.type)
-        if total.type.element == ir.FloatType():
-            return builder.fadd(total, values) if sign > 0 else builder.fsub(total, values)
-        return _call(builder, "llvm.sadd.sat" if sign > 0 else "llvm.ssub.sat", total, values)
+        values = _load_row(builder, arrays[1], _row_of(builder, arrays, k), total.type)
+        return builder.fadd(total, values) if sign > 0 else builder.fsub(total, values)
 
-    numbers = types.float32, types.int16
-    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, numbers, types.int32, row_of, term)
+    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, types.int32, _row_of, term)
+
+
+def short_rows_adder(width: int, sign: int = 1) -> Callable[[Rows, Rows, Shorts, Rows, int, int], None]:
+    """Return a compiled ``add(out, base, table, rows, count, at_once)``.
+
+    It writes ``base``, int32 ``(width,)``, plus ``sign`` times the rows ``rows[:count]`` of ``table``, int16
+    ``(n, width)``, to ``out``, which may be ``base``. The sum of any ``at_once`` rows must be in the range of
+    int16: so many are added before their sum is widened, which is faster. All arrays are contiguous.
+    """
+
+    def add_in_python(out: Rows, base: Rows, table: Shorts, rows: Rows, count: int, at_once: int) -> None:
+        out[:] = base + sign * table[rows[:count]].sum(0, dtype=np.int32)
+
+    shorts, lanes = ir.VectorType(INT16, width), ir.VectorType(INT32, width)
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def add(typing_context: Any, out: Any, base: Any, table: Any, rows: Any, count: Any, at_once: Any) -> Any:
+        require_layout(out, "the sum", 1, types.int32)
+        require_layout(base, "the base", 1, types.int32)
+        require_layout(table, "the table", 2, types.int16)
+        require_layout(rows, "the rows", 1, types.int32)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            target, *arrays = (array_of(context, builder, signature, args, k) for k in range(4))
+            end, step = args[4:]
+            if config.BOUNDSCHECK:
+                _check_rows(context, builder, arrays, end, _row_of)
+            zero = ir.Constant(INT64, 0)
+            total = cgutils.alloca_once_value(builder, _load_row(builder, arrays[0], zero, lanes))
+            part = cgutils.alloca_once(builder, shorts)
+            with cgutils.for_range_slice(builder, zero, end, step, INT64) as (begin, _):
+                left = builder.sub(end, begin)
+                here = builder.select(builder.icmp_signed("<", left, step), left, step)
+                builder.store(ir.Constant(shorts, None), part)
+                with cgutils.for_range(builder, here) as loop:
+                    row = _row_of(builder, arrays, builder.add(begin, loop.index))
+                    values = _load_row(builder, arrays[1], row, shorts)
+                    builder.store(builder.add(builder.load(part), values), part)
+                wide = builder.sext(builder.load(part), lanes)
+                change = builder.add if sign > 0 else builder.sub
+                builder.store(change(builder.load(total), wide), total)
+            builder.store(builder.load(total), vector_at(builder, target.data, zero, lanes), align=4)
+            return context.get_dummy_value()
+
+        return types.void(out, base, table, rows, types.intp, types.intp), codegen
+
+    return add_in_python if config.DISABLE_JIT else add
+
+
+def _row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
+    return builder.sext(builder.load(builder.gep(arrays[2].data, [k])), INT64)
 
 
 def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
-    """A compiled ``add(out, matrix, inputs, count)``.
+    """Return a compiled ``add(out, matrix, inputs, count)``.
 
     It adds ``inputs[:count] @ matrix[:count]`` to ``out``, float32 ``(width,)``; ``matrix`` is float32
     ``(n, width)``. All arrays are contiguous.
@@ -87,36 +129,31 @@ def product_adder(width: int) -> Callable[[Floats, Floats, Floats, int], None]:
     def row_of(builder: Any, arrays: list[Any], k: Any) -> Any:
         return k
 
-    numbers = (types.float32,)
-    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, numbers, types.float32, row_of, term)
+    return add_in_python if config.DISABLE_JIT else _sum_of_terms(width, types.float32, row_of, term)
 
 
-def _sum_of_terms(
-    width: int, numbers: tuple[Any, ...], selected: Any, row_of: Callable[..., Any], term: Callable[..., Any]
-) -> Any:
-    """The loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
+def _sum_of_terms(width: int, selected: Any, row_of: Callable[..., Any], term: Callable[..., Any]) -> Any:
+    """Return the loop ``out += term(k)`` over ``k`` below a count, as an intrinsic of four arguments.
 
-    ``numbers`` are the types of which table and sum can be, ``selected`` is the type of what the third
-    argument holds, and ``row_of(k)`` the row of the table that ``term(k)`` reads. Terms take turns with
-    several sums, so that one addition need not wait for the one before.
+    ``selected`` is the dtype of the third argument, and ``row_of(k)`` the row of the table that ``term(k)``
+    reads. Terms are added to several sums in turn, so that an addition need not wait for the one before.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def add(typing_context: Any, out: Any, table: Any, selection: Any, count: Any) -> Any:
-        require_layout(out, "the sum", 1, *numbers)
-        require_layout(table, "the table", 2, out.dtype)
+        require_layout(out, "the sum", 1, types.float32)
+        require_layout(table, "the table", 2, types.float32)
         require_layout(selection, "the rows or inputs", 1, selected)
-        # Sums that stop at an end depend on the order of their terms, which is that of the rows.
-        num_sums = 1 if out.dtype == types.int16 else _num_sums(width)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             arrays = [array_of(context, builder, signature, args, k) for k in range(3)]
-            vector = ir.VectorType(context.get_data_type(out.dtype), width)
+            vector = ir.VectorType(ir.FloatType(), width)
             if config.BOUNDSCHECK:
                 _check_rows(context, builder, arrays, args[3], row_of)
             target = vector_at(builder, arrays[0].data, ir.Constant(INT64, 0), vector)
             first = builder.load(target, align=2)
-            result = _total(builder, first, num_sums, args[3], partial(term, builder, arrays), builder.fadd)
+            terms = partial(term, builder, arrays)
+            result = _total(builder, first, _num_sums(width), args[3], terms, builder.fadd)
             builder.store(result, target, align=2)
             return context.get_dummy_value()
 
@@ -175,8 +212,15 @@ def _call(builder: Any, name: str, *args: Any) -> Any:
 
 
 def _saturated(numbers: Any) -> Any:
-    """Integers as int16, those beyond its range as its ends."""
+    """Convert integers to int16; those beyond its range become its ends."""
     return np.clip(numbers, *_ENDS).astype(np.int16)
+
+
+def _to_shorts(builder: Any, values: Any) -> Any:
+    """Convert a vector of int32 as :func:`_saturated` does, in a form that LLVM knows as one instruction."""
+    for name, end in zip(("llvm.smax", "llvm.smin"), _ENDS, strict=True):
+        values = _call(builder, name, values, ir.Constant(values.type, [end] * values.type.count))
+    return builder.trunc(values, ir.VectorType(INT16, values.type.count))
 
 
 def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], None]:
@@ -215,12 +259,8 @@ def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], N
             add = partial(_add_products, builder, factors, source)
             result = _total(builder, first, _num_sums(width), rows, add, builder.add)
             result = builder.ashr(result, in_all_lanes(builder, amount, lanes))
-            for name, end in zip(("llvm.smax", "llvm.smin"), _ENDS, strict=True):
-                result = _call(builder, name, result, ir.Constant(lanes, [end] * width))
-            shorts = ir.VectorType(INT16, width)
-            builder.store(
-                builder.trunc(result, shorts), vector_at(builder, target.data, zero, shorts), align=2
-            )
+            shorts = _to_shorts(builder, result)
+            builder.store(shorts, vector_at(builder, target.data, zero, shorts.type), align=2)
             return context.get_dummy_value()
 
         return types.void(out, bias, matrix, inputs, types.intp), codegen
@@ -242,33 +282,35 @@ def _add_products(builder: Any, matrix: Any, inputs: Any, k: Any, total: Any) ->
     return builder.add(total, builder.add(even, odd))
 
 
-def rectifier(width: int, shift: int) -> Callable[[Shorts, Shorts], None]:
-    """A compiled ``write(out, numbers)`` of int16 ``(width,)``, those below 0 divided by ``2 ** shift``."""
+def rectifier(width: int, shift: int) -> Callable[[Shorts, Shorts | Rows], None]:
+    """Return a compiled ``write(out, numbers)``, which divides numbers below 0 by ``2 ** shift``.
 
-    def write_in_python(out: Shorts, numbers: Shorts) -> None:
-        np.maximum(numbers, (numbers + np.int16(1 << shift >> 1)) >> shift, out=out)
+    ``numbers`` is int16 or int32 ``(width,)``; those beyond int16 become its ends first. ``out`` is int16
+    ``(width,)``.
+    """
+
+    def write_in_python(out: Shorts, numbers: Shorts | Rows) -> None:
+        shorts = _saturated(numbers)
+        np.maximum(shorts, (shorts + np.int16(1 << shift >> 1)) >> shift, out=out)
 
     lanes = ir.VectorType(INT16, width)
 
     @intrinsic  # type: ignore[untyped-decorator]
     def write(typing_context: Any, out: Any, numbers: Any) -> Any:
-        for array in (out, numbers):
-            require_layout(array, "the numbers", 1, types.int16)
+        require_layout(out, "the output", 1, types.int16)
+        require_layout(numbers, "the numbers", 1, types.int16, types.int32)
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            target, source = (
-                vector_at(
-                    builder,
-                    array_of(context, builder, signature, args, k).data,
-                    ir.Constant(INT64, 0),
-                    lanes,
-                )
-                for k in range(2)
-            )
-            values = builder.load(source, align=2)
+            target, source = (array_of(context, builder, signature, args, k) for k in range(2))
+            zero = ir.Constant(INT64, 0)
+            kind = ir.VectorType(context.get_data_type(numbers.dtype), width)
+            values = _load_row(builder, source, zero, kind)
+            if numbers.dtype == types.int32:
+                values = _to_shorts(builder, values)
             half, amount = (ir.Constant(lanes, [number] * width) for number in (1 << shift >> 1, shift))
             small = builder.ashr(builder.add(values, half), amount)
-            builder.store(_call(builder, "llvm.smax", values, small), target, align=2)
+            result = _call(builder, "llvm.smax", values, small)
+            builder.store(result, vector_at(builder, target.data, zero, lanes), align=2)
             return context.get_dummy_value()
 
         return types.void(out, numbers), codegen

@@ -9,13 +9,14 @@ import pytest
 from numba import config
 from numba.core.errors import TypingError
 
-from patchwork_env.agents.layers import integer_layer, product_adder, rectifier, rows_adder
+from patchwork_env.agents.layers import integer_layer, product_adder, rectifier, rows_adder, short_rows_adder
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import add_fitting, and_shifted, copy, copy_record, unpack_bits
 from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
-_add_rows, _subtract_rows, _add_product = rows_adder(4), rows_adder(4, -1), product_adder(4)
+_add_rows, _add_product = rows_adder(4), product_adder(4)
+_add_short, _subtract_short = short_rows_adder(4), short_rows_adder(4, -1)
 _write_layer, _rectify = integer_layer(4), rectifier(4, 3)
 
 
@@ -35,8 +36,13 @@ def _product(out: Any, matrix: Any, inputs: Any) -> None:
 
 
 @kernel
-def _minus_rows(out: Any, table: Any, rows: Any) -> None:
-    _subtract_rows(out, table, rows, len(rows))
+def _plus_short(out: Any, base: Any, table: Any, rows: Any, at_once: int) -> None:
+    _add_short(out, base, table, rows, len(rows), at_once)
+
+
+@kernel
+def _minus_short(out: Any, base: Any, table: Any, rows: Any, at_once: int) -> None:
+    _subtract_short(out, base, table, rows, len(rows), at_once)
 
 
 @kernel
@@ -146,16 +152,22 @@ def test_sums_of_rows_and_products_take_contiguous_arrays_only():
                 add(*wrong)
 
 
-def test_sums_of_short_integers_stop_at_the_ends_of_their_range():
-    table = np.array([[1, -2, 30000, -30000], [5, 6, 30000, -30000]], np.int16)
-    out = np.array([10, 10, 10, 10], np.int16)
-    _rows(out, table, np.array([0, 1, 1], np.int32))
-    assert out.tolist() == [21, 20, 32767, -32768]
-    _minus_rows(out, table, np.array([1, 0], np.int32))
-    assert out.tolist() == [15, 16, -27233, 27232]
-    for wrong in ((out.astype(np.int32), table), (out, table.astype(np.int32)), (out[::-1], table)):
+def test_sums_of_short_integers_are_exact():
+    """Whether all rows are added at once, or some remain for a last time."""
+    table = np.array([[1, -2, 10000, -10000], [5, 6, 10000, -10000]], np.int16)
+    base, out = np.array([10, 10, 2**20, -(2**20)], np.int32), np.zeros(4, np.int32)
+    rows = np.array([0, 1, 1, 0, 1], np.int32)
+    for at_once in (1, 2, 3):
+        _plus_short(out, base, table, rows, at_once)
+        assert (out - base).tolist() == [17, 14, 50000, -50000]
+        _minus_short(out, out, table, rows, at_once)
+        assert out.tolist() == base.tolist()
+    _plus_short(out, base, table, rows[:0], 3)
+    assert out.tolist() == base.tolist()
+    right = out, base, table, rows
+    for k, wrong in enumerate((out.astype(np.int16), base[::-1], table.astype(np.int32), rows.astype(int))):
         with pytest.raises(TypingError, match="must be a contiguous array"):
-            _rows(*wrong, np.zeros(1, np.int32))
+            _plus_short(*[wrong if k == place else array for place, array in enumerate(right)], 1)
 
 
 def test_a_layer_of_integers_is_rounded_once_and_stops_at_the_ends_of_its_range():
@@ -181,5 +193,7 @@ def test_negative_short_integers_leak():
     numbers, out = np.array([-32768, -13, -12, 32767], np.int16), np.zeros(4, np.int16)
     _leaky(out, numbers)
     assert out.tolist() == [-4096, -2, -1, 32767]
+    _leaky(out, np.array([-(2**30), -13, 12, 2**30], np.int32))
+    assert out.tolist() == [-4096, -2, 12, 32767]
     with pytest.raises(TypingError, match="the numbers must be a contiguous array"):
         _leaky(out, numbers[::-1])

@@ -238,11 +238,12 @@ def naive_outputs(game, integers):
     """The outputs from their description, in numbers that have room for everything."""
 
     def leaky(x):
+        x = np.clip(x, -(2**15), 2**15 - 1)
         return np.maximum(x, x + round(1 / LEAK / 2) >> round(math.log2(1 / LEAK)))
 
     def after(layer, inputs):
         sums = layer["bias"] + np.einsum("ki,kwi->w", inputs.reshape(-1, 2), layer["matrix"].astype(int))
-        return np.floor(sums / 2 ** layer["shift"] + 0.5).astype(int)
+        return np.clip(np.floor(sums / 2 ** layer["shift"] + 0.5), -(2**15), 2**15 - 1).astype(int)
 
     (record,) = integers
     hidden = record["features"][naive_rows(game)].sum(0, dtype=int)
@@ -263,6 +264,40 @@ def test_evaluation_against_its_description(games, integers):
         assert buffer[0]["outputs"][OWN_EMPTY] == pytest.approx(outputs[OWN_EMPTY], abs=1e-5)
 
 
+@pytest.fixture(scope="module")
+def large_integers(weights):
+    """A value whose sums of rows go far beyond the range of units, and come back."""
+    large = weights.copy()
+    for table in ("patterns", "features"):
+        large[table] *= 80
+    return quantized(large)
+
+
+def test_sums_are_clipped_only_once(games, large_integers):
+    """So that a value does not depend on the path by which a position was found."""
+    buffer, expansion, clipped = new_buffer(), new_expansion(), 0
+    for game in games[::5]:
+        outputs = naive_outputs(game, large_integers)
+        margin, _ = evaluate(game.state, 0, large_integers, buffer)
+        assert margin == pytest.approx(outputs[0] - outputs[1], abs=1e-5)
+        clipped += sum(np.abs(buffer[0][name]).max() >= 2**15 for name in ("quilt", "hidden"))
+        count = expand(game.state, 0, large_integers, expansion)
+        check_values(game, expansion, count, large_integers, 1 + count // 5)
+    assert clipped > 8
+
+
+@pytest.mark.parametrize("factor", [1.0, 300.0, 3e38])
+@pytest.mark.parametrize("bias", [0.0, 2e6, -3e38])
+def test_no_layer_overflows(factor, bias):
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], (128, 4))
+    matrix, biases, shift = layer_of(factor * signs, np.full(4, bias), ONE)
+    assert shift >= 1
+    sums = np.abs(biases.astype(int)) + 2**15 * np.abs(matrix.astype(int)).sum((0, 2))
+    assert sums.max() + 2**shift // 2 < 2**31
+    end = np.sign(bias) * 2**15  # of outputs whose bias outweighs all else
+    assert (np.clip(biases >> shift, -(2**15), 2**15) == end).all()
+
+
 def test_integers_have_room_for_what_was_learned(weights):
     """Layers stay in the range of int32 with the largest inputs, and tables stop at the ends of int16."""
     large = weights.copy()
@@ -275,8 +310,6 @@ def test_integers_have_room_for_what_was_learned(weights):
     for layer in (*record["quilts"].reshape(-1), record["layer_2"], record["layer_3"]):
         sums = np.abs(layer["bias"].astype(int)) + 2**15 * np.abs(layer["matrix"].astype(int)).sum((0, 2))
         assert 2**28 < sums.max() + 2 ** layer["shift"] < 2**31
-    large["bias_2"] = large["features"] = 3e38
-    assert quantized(large)[0]["layer_2"]["bias"].tolist() == [2**31 - 1] * 64
     matrix, bias, shift = layer_of(np.array([[3.0], [0]]), np.zeros(1), ONE)  # one weight alone
     assert (matrix.tolist(), bias.tolist(), shift) == ([[[3 * 2**13, 0]]], [0], 13)
 

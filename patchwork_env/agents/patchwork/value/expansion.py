@@ -29,6 +29,7 @@ from patchwork_env.agents.patchwork.value.network import (
     add_features,
     add_game,
     add_patterns,
+    add_product,
     embed_quilt,
     new_buffer,
     subtract_features,
@@ -48,7 +49,7 @@ from patchwork_env.agents.patchwork.value.quilt_cache import (
     place_of,
 )
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import CACHE_LINE, Floats, Shorts, copy, copy_record, prefetch
+from patchwork_env.core.intrinsics import CACHE_LINE, Floats, Rows, copy, copy_record, prefetch
 from patchwork_env.patchwork import engine
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork.components import NUM_PATCHES
@@ -283,15 +284,16 @@ def _remember(states: States, i: int, player: int, weights: Record, expansion: E
 def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
     """Writes the part of the first layer that all successors of one kind of action share."""
     buffer = expansion.buffer[0]
-    copy(buffer["hidden"], buffer["left"])
-    if patch < NUM_PATCHES:
-        buffer["rows"][0] = features.left_row(patch)
-        subtract_features(buffer["hidden"], weights["features"], buffer["rows"], 1)
-    add_game(expansion.successor, 0, weights, buffer)
+    shared = buffer["shared"]
+    buffer["rows"][0] = features.left_row(patch)
+    subtract_features(shared, buffer["left"], buffer["rows"], int(patch < NUM_PATCHES), weights)
+    add_game(shared, shared, expansion.successor, 0, weights, buffer)
     quilt = expansion.quilts.quilts[_remember(expansion.successor, 0, other, weights, expansion)]
-    _add_known_quilt(expansion.successor, other, role_of_other, quilt, weights, buffer)
+    count = _add_known_quilt(
+        shared, shared, expansion.successor, other, role_of_other, quilt, weights, buffer
+    )
+    add_features(shared, shared, buffer["rows"], count, weights)
     buffer["missing_of_other"][0] = quilt["missing"][0]
-    copy(buffer["shared"], buffer["hidden"])
 
 
 @kernel(inline=True)
@@ -305,19 +307,19 @@ def _evaluate_successor(
     quilt = expansion.quilts.quilts[place]
     if not knows(expansion.quilts, place, words[0], words[1]):
         _sum_changes(states, i, player, quilt["sum"], weights, expansion)
-    copy(buffer["hidden"], buffer["shared"])
-    _add_known_quilt(successor, player, role, quilt, weights, buffer)
+    hidden = buffer["hidden"]
+    count = _add_known_quilt(hidden, buffer["shared"], successor, player, role, quilt, weights, buffer)
     missing, other = signed(quilt["missing"][0]), signed(buffer["missing_of_other"][0])
     own, others = (missing, other) if role == 0 else (other, missing)
-    count = features.list_known_square_rows(successor, 0, own, others, buffer["rows"])
-    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
+    count += features.list_known_square_rows(successor, 0, own, others, buffer["rows"][count:])
+    add_features(hidden, hidden, buffer["rows"], count, weights)
     _, win = values_of(weights, buffer)
     return win
 
 
 @kernel(inline=True)
 def _sum_changes(
-    states: States, i: int, player: int, out: Shorts, weights: Record, expansion: Expansion
+    states: States, i: int, player: int, out: Rows, weights: Record, expansion: Expansion
 ) -> None:
     """Writes the sum of the pattern rows of the acting player's quilt in the successor to ``out``."""
     buffer = expansion.buffer[0]
@@ -330,29 +332,37 @@ def _sum_changes(
     old, new = buffer["old"], buffer["new"]
     features.write_bands(after[0], after[1], buffer["bands"])
     changes = features.list_changes(buffer["own_bands"], buffer["bands"], buffer["own_windows"], old, new)
-    copy(out, buffer["own_quilt"])
-    subtract_patterns(out, weights["patterns"], old, changes)
-    add_patterns(out, weights["patterns"], new, changes)
+    subtract_patterns(out, buffer["own_quilt"], old, changes, weights)
+    add_patterns(out, out, new, changes, weights)
 
 
 @kernel(inline=True)
 def _add_known_quilt(
-    successor: States, player: int, role: int, quilt: Record, weights: Record, buffer: Record
-) -> None:
-    """Adds the part of a player's quilt to the first layer, and the fits of the next patches."""
+    out: Rows,
+    base: Rows,
+    successor: States,
+    player: int,
+    role: int,
+    quilt: Record,
+    weights: Record,
+    buffer: Record,
+) -> int:
+    """Write the part ``base`` of the first layer plus a quilt's product to ``out``.
+
+    Also lists the rows of how the next patches fit into the quilt, and returns their number.
+    """
     if not quilt["has_product"][role]:
         quilt["has_product"][role] = 1
         write_product(quilt["products"][role], quilt["sum"], role, weights, buffer)
     rows, fits, words = buffer["rows"], quilt["fits"], successor[0]["quilt"][player]
-    rows[0] = role
-    add_features(buffer["hidden"], quilt["products"], rows, 1)
+    add_product(out, base, quilt["products"], role)
     count = features.num_ahead(successor, 0)
     for k in range(count):
         patch = signed(successor[0]["circle"][k])
         if fits[patch] == UNKNOWN:
             fits[patch] = features.fit_class(words[0], words[1], patch)
         rows[k] = features.fit_row(role, patch, signed(fits[patch]))
-    add_features(buffer["hidden"], weights["features"], rows, count)
+    return count
 
 
 # --- choosing ---------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
     hidden_2    = leaky(bias_2 + hidden @ weights_2)
     outputs     = bias_3 + hidden_2 @ weights_3
 
-It is learned in float32 and evaluated in integers: rows and units are int16, products of them are summed up
-in int32 and rounded once. Sums of rows are exact as long as they stay in their range, so that a value depends
-neither on the way on which it was found nor on the processor.
+It is learned in float32 and evaluated in integers: rows and units are int16. Sums of rows, and of products,
+are exact in int32; units are rounded or clipped once. So a value depends neither on the path by which a
+position was found nor on the processor.
 
 The outputs are what to expect at the end of the game, in units of :data:`SCALES`: the scores of the player to
 move and of the other, the logit of the probability to win, and the empty cells of both. Play needs the
@@ -27,10 +27,10 @@ import numpy.typing as npt
 
 from patchwork_env.agents import compiled
 from patchwork_env.agents.checkpoints import Checkpoint
-from patchwork_env.agents.layers import integer_layer, rectifier, rows_adder
+from patchwork_env.agents.layers import integer_layer, rectifier, short_rows_adder
 from patchwork_env.agents.patchwork.value import features
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import Shorts, copy
+from patchwork_env.core.intrinsics import Rows, Shorts
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.state import States
@@ -61,9 +61,9 @@ Weights = npt.NDArray[np.void]
 """All that is learned: an array of one :data:`WEIGHTS` record."""
 
 ONE = 1 << 10
-"""What stands for 1 in sums of rows and in units, which are int16."""
+"""The integer for 1 in sums of rows and in units."""
 RANGE = 2**15 / ONE
-"""Where sums and units stop, above and below 0."""
+"""Units are clipped to -RANGE ... RANGE."""
 _LEAK_SHIFT = 3  # the leak is 1 / 8
 _BLOCK = 64  # the columns of a matrix that are multiplied together
 _COLUMNS = 8  # of the last matrix, as many as fill a vector
@@ -71,10 +71,15 @@ _GAINS = np.array([4, 4, 1, 4, 4], np.float32)  # outputs times these use the ra
 OUTPUT_UNITS = SCALES / (ONE * _GAINS)
 """Points, or cells, per 1 of an output in integers."""
 _ROLES = np.arange(NUM_PLAYERS, dtype=np.int32)
+_NO_SUM = np.zeros(HIDDEN, np.int32)
 
 QUANTIZED = compiled.record_type(
-    {name: (np.int16, SHAPES[name]) for name in (*TABLES, "quilt_bias")}
+    {name: (np.int16, SHAPES[name]) for name in TABLES}
     | {
+        # The most rows of a table whose sum is in the range of int16, whichever rows these are.
+        "patterns_at_once": (np.int64, ()),
+        "features_at_once": (np.int64, ()),
+        "quilt_bias": (np.int32, (QUILT_WIDTH,)),
         "quilts": compiled.layer_type(QUILT_WIDTH, _BLOCK, NUM_PLAYERS, HIDDEN // _BLOCK),
         "layer_2": compiled.layer_type(HIDDEN, HIDDEN_2),
         "layer_3": compiled.layer_type(HIDDEN_2, _COLUMNS),
@@ -86,10 +91,11 @@ Quantized = npt.NDArray[np.void]
 BUFFER = compiled.record_type(
     {
         "rows": (np.int32, (max(features.NUM_WINDOWS, features.MAX_ROWS),)),
-        "quilt": (np.int16, (QUILT_WIDTH,)),
-        "rectified": (np.int16, (QUILT_WIDTH,)),
+        "quilt": (np.int32, (QUILT_WIDTH,)),
+        "quilt_units": (np.int16, (QUILT_WIDTH,)),
         "products": (np.int16, (NUM_PLAYERS, HIDDEN)),
-        "hidden": (np.int16, (HIDDEN,)),
+        "hidden": (np.int32, (HIDDEN,)),
+        "hidden_units": (np.int16, (HIDDEN,)),
         "hidden_2": (np.int16, (HIDDEN_2,)),
         "columns": (np.int16, (_COLUMNS,)),
         "outputs": (np.float32, (OUTPUTS,)),
@@ -98,9 +104,9 @@ BUFFER = compiled.record_type(
         "has_windows": (np.uint8, (1,)),
         "own_bands": (np.uint64, (features.NUM_BANDS,)),
         "own_windows": (np.int32, (features.NUM_WINDOWS,)),
-        "own_quilt": (np.int16, (QUILT_WIDTH,)),
-        "left": (np.int16, (HIDDEN,)),
-        "shared": (np.int16, (HIDDEN,)),
+        "own_quilt": (np.int32, (QUILT_WIDTH,)),
+        "left": (np.int32, (HIDDEN,)),
+        "shared": (np.int32, (HIDDEN,)),
         "missing_of_other": (np.uint8, (1,)),
         "old": (np.int32, (features.NUM_WINDOWS,)),
         "new": (np.int32, (features.NUM_WINDOWS,)),
@@ -133,8 +139,11 @@ def new_weights(seed: int) -> Weights:
 def quantized(weights: Weights) -> Quantized:
     """The weights in integers: sums of them are exact, and take less memory and time."""
     record, source = compiled.aligned_records(QUANTIZED), weights[0]
-    for name in (*TABLES, "quilt_bias"):
-        record[name][0] = compiled.rounded(source[name], ONE, np.int16)
+    for name in TABLES:
+        table = compiled.rounded(source[name], ONE, np.int16)
+        record[name][0] = table
+        record[f"{name}_at_once"] = max((2**15 - 1) // max(int(np.abs(table.astype(int)).max()), 1), 1)
+    record["quilt_bias"][0] = compiled.rounded(source["quilt_bias"], ONE, np.int16)
     for role, (name, bias) in enumerate((("own", source["game_bias"]), ("others", np.zeros(HIDDEN)))):
         for block in range(HIDDEN // _BLOCK):
             columns = slice(block * _BLOCK, (block + 1) * _BLOCK)
@@ -150,12 +159,42 @@ def quantized(weights: Weights) -> Quantized:
     return record
 
 
-add_patterns, subtract_patterns = rows_adder(QUILT_WIDTH), rows_adder(QUILT_WIDTH, -1)
-add_features, subtract_features = rows_adder(HIDDEN), rows_adder(HIDDEN, -1)
+_add_short, _subtract_short = short_rows_adder(QUILT_WIDTH), short_rows_adder(QUILT_WIDTH, -1)
+_add_long, _subtract_long = short_rows_adder(HIDDEN), short_rows_adder(HIDDEN, -1)
 _write_block, _write_hidden_2, _write_outputs = map(integer_layer, (_BLOCK, HIDDEN_2, _COLUMNS))
 _rectify_quilt, _rectify_hidden, _rectify_hidden_2 = (
     rectifier(width, _LEAK_SHIFT) for width in (QUILT_WIDTH, HIDDEN, HIDDEN_2)
 )
+
+
+@kernel(inline=True)
+def add_patterns(out: Rows, base: Rows, rows: Rows, count: int, weights: Record) -> None:
+    """Write the sum ``base`` of a quilt plus the first ``count`` rows of patterns to ``out``."""
+    _add_short(out, base, weights["patterns"], rows, count, weights["patterns_at_once"])
+
+
+@kernel(inline=True)
+def subtract_patterns(out: Rows, base: Rows, rows: Rows, count: int, weights: Record) -> None:
+    """Write the sum ``base`` of a quilt less the first ``count`` rows of patterns to ``out``."""
+    _subtract_short(out, base, weights["patterns"], rows, count, weights["patterns_at_once"])
+
+
+@kernel(inline=True)
+def add_features(out: Rows, base: Rows, rows: Rows, count: int, weights: Record) -> None:
+    """Write the part ``base`` of the first layer plus the first ``count`` rows of features to ``out``."""
+    _add_long(out, base, weights["features"], rows, count, weights["features_at_once"])
+
+
+@kernel(inline=True)
+def subtract_features(out: Rows, base: Rows, rows: Rows, count: int, weights: Record) -> None:
+    """Write the part ``base`` of the first layer less the first ``count`` rows of features to ``out``."""
+    _subtract_long(out, base, weights["features"], rows, count, weights["features_at_once"])
+
+
+@kernel(inline=True)
+def add_product(out: Rows, base: Rows, products: Shorts, role: int) -> None:
+    """Write the part ``base`` of the first layer plus a quilt's product in a role to ``out``."""
+    _add_long(out, base, products, _ROLES[role:], 1, 1)
 
 
 @kernel
@@ -164,30 +203,28 @@ def evaluate(states: States, i: int, all_weights: Quantized, buffers: Buffer) ->
     weights, buffer = all_weights[0], buffers[0]
     hidden, rows, mover = buffer["hidden"], buffer["rows"], states[i]["current_player"]
     write_left(hidden, states, i, weights, buffer)
-    add_game(states, i, weights, buffer)
+    add_game(hidden, hidden, states, i, weights, buffer)
     for role in range(NUM_PLAYERS):
         embed_quilt(states, i, mover if role == 0 else 1 - mover, weights, buffer)
         write_product(buffer["products"][role], buffer["quilt"], role, weights, buffer)
-        add_features(hidden, buffer["products"], _ROLES[role:], 1)
-        add_features(hidden, weights["features"], rows, features.list_fit_rows(states, i, role, rows))
-    add_features(hidden, weights["features"], rows, features.list_square_rows(states, i, rows))
+        add_product(hidden, hidden, buffer["products"], role)
+        add_features(hidden, hidden, rows, features.list_fit_rows(states, i, role, rows), weights)
+    add_features(hidden, hidden, rows, features.list_square_rows(states, i, rows), weights)
     return values_of(weights, buffer)
 
 
 @kernel
-def write_left(out: Shorts, states: States, i: int, weights: Record, buffer: Record) -> None:
+def write_left(out: Rows, states: States, i: int, weights: Record, buffer: Record) -> None:
     """Writes the part of the first layer that the patches which are left make."""
-    for unit in range(HIDDEN):
-        out[unit] = 0
     count = features.list_left_rows(states, i, buffer["rows"])
-    add_features(out, weights["features"], buffer["rows"], count)
+    add_features(out, _NO_SUM, buffer["rows"], count, weights)
 
 
 @kernel
-def add_game(states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Adds all else that does not depend on where patches lie to the first layer."""
+def add_game(out: Rows, base: Rows, states: States, i: int, weights: Record, buffer: Record) -> None:
+    """Write the part ``base`` of the first layer plus all else that quilts do not change to ``out``."""
     count = features.list_game_rows(states, i, buffer["rows"])
-    add_features(buffer["hidden"], weights["features"], buffer["rows"], count)
+    add_features(out, base, buffer["rows"], count, weights)
 
 
 @kernel
@@ -196,26 +233,25 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
     quilt = states[i]["quilt"]
     features.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
     features.list_rows(buffer["bands"], buffer["rows"])
-    copy(buffer["quilt"], weights["quilt_bias"])
-    add_patterns(buffer["quilt"], weights["patterns"], buffer["rows"], features.NUM_WINDOWS)
+    add_patterns(buffer["quilt"], weights["quilt_bias"], buffer["rows"], features.NUM_WINDOWS, weights)
 
 
 @kernel
-def write_product(out: Shorts, quilt: Shorts, role: int, weights: Record, buffer: Record) -> None:
+def write_product(out: Shorts, quilt: Rows, role: int, weights: Record, buffer: Record) -> None:
     """Writes what the embedding of a quilt adds to the first layer in a role; the own one brings the bias."""
-    _rectify_quilt(buffer["rectified"], quilt)
+    _rectify_quilt(buffer["quilt_units"], quilt)
     for block in range(HIDDEN // _BLOCK):
         layer = weights["quilts"][role, block]
         columns = out[block * _BLOCK : (block + 1) * _BLOCK]
-        _write_block(columns, layer["bias"], layer["matrix"], buffer["rectified"], layer["shift"])
+        _write_block(columns, layer["bias"], layer["matrix"], buffer["quilt_units"], layer["shift"])
 
 
 @kernel
 def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
     """Writes all ``outputs``, from the first layer; returns the margin and the probability to win."""
-    hidden, hidden_2, outputs = buffer["hidden"], buffer["hidden_2"], buffer["outputs"]
+    hidden, hidden_2, outputs = buffer["hidden_units"], buffer["hidden_2"], buffer["outputs"]
     layer_2, layer_3 = weights["layer_2"], weights["layer_3"]
-    _rectify_hidden(hidden, hidden)
+    _rectify_hidden(hidden, buffer["hidden"])
     _write_hidden_2(hidden_2, layer_2["bias"], layer_2["matrix"], hidden, layer_2["shift"])
     _rectify_hidden_2(hidden_2, hidden_2)
     _write_outputs(buffer["columns"], layer_3["bias"], layer_3["matrix"], hidden_2, layer_3["shift"])

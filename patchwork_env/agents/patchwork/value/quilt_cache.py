@@ -21,7 +21,7 @@ MOST_CHOICES = 4
 UNKNOWN = 255
 """Stands for a number that has not been computed yet."""
 POSITION_CACHE_SIZE, SEARCH_CACHE_SIZE = 1 << 6, 1 << 13
-"""The number of quilts in the cache of one position, and of one search, which takes 16 megabytes."""
+"""The number of quilts in the cache of one position, and of one search, which takes 10 megabytes."""
 _HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(44)
 
@@ -33,7 +33,7 @@ KNOWN_QUILT = record_type(
         "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
         # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
         "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
-        "sum": (np.int16, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
+        "sum": (np.int32, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
         "products": (np.int16, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
         # The likely placements of each patch, as differences from the first action of their kind.
         "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
