@@ -2,7 +2,8 @@
 
 A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.rules.Rules` as
 ``rules``. A package makes it known by an entry point of the group ``patchwork_env.games`` that names the
-module, and ``games.register("name", "package.module")`` to one process.
+module, and ``games.register("name", "package.module")`` to one process. A second module may have its
+:class:`~patchwork_env.core.parts.GameParts` as ``PARTS``; the group ``patchwork_env.parts`` names it.
 """
 
 from __future__ import annotations
@@ -28,18 +29,29 @@ __all__ = ["GAMES", "NMBR9", "PATCHWORK", "register", "rules_of"]
 
 PATCHWORK, NMBR9 = "patchwork", "nmbr9"
 
-ENTRY_POINT_GROUP = "patchwork_env.games"
+ENTRY_POINT_GROUP, PARTS_GROUP = "patchwork_env.games", "patchwork_env.parts"
 _MODULES = {PATCHWORK: "patchwork_env.patchwork", NMBR9: "patchwork_env.nmbr9"}
+_PARTS = {PATCHWORK: "patchwork_env.agents.patchwork.parts", NMBR9: "patchwork_env.agents.nmbr9.parts"}
 
 
 @cache
 def _modules() -> dict[str, str]:
-    """Return the modules of all games by name, with those that installed packages promise."""
+    """Return the modules of all games by name, with those of installed packages."""
+    return _with_installed(_MODULES, ENTRY_POINT_GROUP)
+
+
+@cache
+def _parts() -> dict[str, str]:
+    """Return the modules of the parts of games by name, with those of installed packages."""
+    return _with_installed(_PARTS, PARTS_GROUP)
+
+
+def _with_installed(known: dict[str, str], group: str) -> dict[str, str]:
     from importlib.metadata import entry_points  # takes longer to import than all else here
 
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        _MODULES.setdefault(point.name, point.module)
-    return _MODULES
+    for point in entry_points(group=group):
+        known.setdefault(point.name, point.module)
+    return known
 
 
 class _Names(Sequence[str]):
@@ -57,7 +69,7 @@ class _Names(Sequence[str]):
             return name in _modules()
         try:
             return getattr(parts_of(str(name)), self._part) is not None
-        except ValueError:  # the game cannot be loaded
+        except ValueError:  # the parts cannot be loaded
             return False
 
     def __len__(self) -> int:
@@ -71,24 +83,34 @@ GAMES: Sequence[str] = _Names()
 """The names of all games in specs, checkpoints, configurations and results."""
 
 
-def register(name: str, module: str) -> None:
-    """Make the ``Game`` of a module known by name in this process; ValueError if another has this name."""
+def register(name: str, module: str, parts: str | None = None) -> None:
+    """Make the ``Game`` of a module known by name in this process, and the ``PARTS`` of another module.
+
+    Raises:
+        ValueError: Another game has this name.
+    """
     known = _modules().setdefault(name, module)
     if known != module:
         raise ValueError(f"there is a game {name!r} already, of {known}")
+    if parts is not None:
+        _parts()[name] = parts
 
 
 def rules_of(game: str | States) -> Rules:
     """Return the rules of a game, by its name or by an array of its records; ValueError if there are none."""
     if isinstance(game, str):
-        if game not in GAMES:
-            close = nearest(game, GAMES)
-            suggestion = f" (did you mean {close!r}?)" if close else ""
-            raise ValueError(f"there is no game {short_repr(game)}{suggestion}; there are {', '.join(GAMES)}")
-        return _load(game)
+        return _load(_known(game))
     if not isinstance(game, np.ndarray) or game.ndim != 1:
         raise ValueError(f"states are an array (n,) of records of a game, not {short_repr(game)}")
     return _of_records(game.dtype)
+
+
+def _known(game: str) -> str:
+    if game in GAMES:
+        return game
+    close = nearest(game, GAMES)
+    suggestion = f" (did you mean {close!r}?)" if close else ""
+    raise ValueError(f"there is no game {short_repr(game)}{suggestion}; there are {', '.join(GAMES)}")
 
 
 def games_with(part: str) -> Sequence[str]:
@@ -96,11 +118,13 @@ def games_with(part: str) -> Sequence[str]:
     return _Names(part)
 
 
-@cache
 def parts_of(game: str) -> GameParts:
-    """Return the parts of a game besides its rules; ValueError if there is no such game."""
-    rules_of(game)
-    parts: GameParts = getattr(import_module(_modules()[game]), "PARTS", GameParts())
+    """Return the parts of a game besides its rules, without loading these; ValueError if there is no game."""
+    module = _parts().get(_known(game))
+    try:
+        parts: GameParts = GameParts() if module is None else import_module(module).PARTS
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"the parts of game {game!r} cannot be loaded: {error}") from error
     return parts
 
 

@@ -43,8 +43,25 @@ version = "1.0"
 [project.entry-points."patchwork_env.games"]
 row = "own_row"
 
+[project.entry-points."patchwork_env.parts"]
+row = "own_row.parts"
+
 [project.entry-points."patchwork_env.agents"]
 cautious = "own_row.cautious:Cautious"
+"""
+
+OWN_PARTS = """
+from patchwork_env.core.parts import GameParts
+
+PARTS = GameParts(runner="own_row.runner:RowRunner")
+"""
+
+OWN_RUNNER = """
+from patchwork_env.learning.evaluation.runners import MatchRunner
+
+
+class RowRunner(MatchRunner):
+    game = "row"
 """
 
 OWN_AGENT = """
@@ -174,9 +191,10 @@ def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(wheel
     project = tmp_path / "own"
     (project / "own_row").mkdir(parents=True)
     (project / "pyproject.toml").write_text(OWN_PROJECT, encoding="utf-8")
-    (project / "own_row" / "cautious.py").write_text(OWN_AGENT, encoding="utf-8")
-    for source in (PROJECT / "tests" / "toy").glob("*.py"):
-        shutil.copy(source, project / "own_row")
+    for name, source in (("cautious", OWN_AGENT), ("parts", OWN_PARTS), ("runner", OWN_RUNNER)):
+        (project / "own_row" / f"{name}.py").write_text(source, encoding="utf-8")
+    for path in (PROJECT / "tests" / "toy").glob("*.py"):
+        shutil.copy(path, project / "own_row")
     build("--wheel", source=project, folder=tmp_path)
     (plugin,) = tmp_path.glob("*.whl")
     install(plugin, programs.parent)

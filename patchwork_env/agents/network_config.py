@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from patchwork_env.core.sections import WHOLE, Fixed, Section
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import parts_of
 
 MOST_LAYERS = 256  # the most hidden layers of a network
 Units = Annotated[int, Field(ge=1, le=2**16), WHOLE]
@@ -44,7 +44,7 @@ class NetworkConfig(Section):
         return self
 
     def check_game(self, game: str) -> None:
-        """Raise ValueError if a setting is for Patchwork, and the game is another one."""
+        """Raise ValueError if the network of the game has no such setting."""
         for name in ("channels", "offers", "lookahead"):
-            if game != PATCHWORK and (value := getattr(self, name)):
-                raise ValueError(f"network.{name} is {value}; it is for Patchwork, not for {game}")
+            if (value := getattr(self, name)) and name not in parts_of(game).network_settings:
+                raise ValueError(f"network.{name} is {value}; the network of {game} has no {name}")

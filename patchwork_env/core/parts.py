@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class GameParts:
     """References to the parts of one game, ``"module"`` or ``"module:name"``, each imported on its first use.
 
-    The registered module of a game has its parts as ``PARTS``. Every part is optional: code that needs a
-    missing one raises a ValueError that names it.
+    The module that is registered for the parts of a game has them as ``PARTS``; it must import little, since
+    configurations read it. Every part is optional: code that needs a missing one raises a ValueError that
+    names it.
 
     Attributes:
         greedy: ``choose_actions(states, actions)``, which writes the action that looks best in each state.
@@ -20,12 +21,15 @@ class GameParts:
         network: The :class:`~patchwork_env.agents.networks.PolicyNetwork`, which has the features too.
         value: The game of the algorithms that learn a value, made from a configuration.
         runner: The :class:`~patchwork_env.learning.evaluation.runners.MatchRunner`, with the figures of a
-            match; without it, matches have scores alone.
+            match.
         view: The :class:`~patchwork_env.integrations.text.view.View`, which puts positions in words.
-        report: The ``GameWords`` of the pages about runs, in ``learning/reports/run_page.py``; without it,
-            they say only what holds for every game.
+        judge: The :class:`~patchwork_env.integrations.text.judges.Judge` of single moves.
+        report: The ``GameWords`` of the pages about runs, in ``learning/reports/run_page.py``.
         page: The :class:`~patchwork_env.service.positions.PagePart`: options, positions and components.
         figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
+        is_learned_alone: Whether PPO learns the game alone, for points; no reference.
+        network_settings: The settings of networks that ``network`` has and those of other games may lack, out
+            of ``channels``, ``offers`` and ``lookahead``; no reference.
     """
 
     greedy: str | None = None
@@ -37,4 +41,7 @@ class GameParts:
     figures: str | None = None
     view: str | None = None
     report: str | None = None
+    judge: str | None = None
     page: str | None = None
+    is_learned_alone: bool = False
+    network_settings: tuple[str, ...] = ()

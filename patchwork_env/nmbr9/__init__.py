@@ -8,12 +8,10 @@ from patchwork_env.nmbr9.actions import NUM_ACTIONS, Move
 from patchwork_env.nmbr9.components import TILES
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict
-from patchwork_env.nmbr9.parts import PARTS
 
 __all__ = [
     "NUM_ACTIONS",
     "OBSERVATION_SIZE",
-    "PARTS",
     "SHAPES",
     "SLICES",
     "TILES",

@@ -8,12 +8,10 @@ from patchwork_env.patchwork.actions import NUM_ACTIONS, Move
 from patchwork_env.patchwork.components import PATCHES, Patch
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict
-from patchwork_env.patchwork.parts import PARTS
 
 __all__ = [
     "NUM_ACTIONS",
     "OBSERVATION_SIZE",
-    "PARTS",
     "PATCHES",
     "SHAPES",
     "SLICES",

@@ -7,6 +7,8 @@ from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.runners import runner_of
+from patchwork_env.learning.reports.run_page import words_of
 from patchwork_env.testing import check_agent
 from tests.toy import Game
 
@@ -20,10 +22,9 @@ SMALL = [
 @pytest.fixture
 def row(monkeypatch):
     """Row with its parts; other tests have it without."""
-    monkeypatch.setitem(games._modules(), "row", "tests.toy_parts")
-    games.parts_of.cache_clear()
-    yield "row"
-    games.parts_of.cache_clear()
+    monkeypatch.setitem(games._modules(), "row", "tests.toy")
+    monkeypatch.setitem(games._parts(), "row", "tests.toy_parts")
+    return "row"
 
 
 def test_the_game_is_learned_by_its_network_and_measured_by_its_figures(row, tmp_path):
@@ -51,5 +52,9 @@ def test_greedy_play_and_levels_are_those_of_the_record(row):
 def test_a_missing_part_is_an_error_that_names_it(row):
     with pytest.raises(ValueError, match=r"row.* has no part .champion.; .*: patchwork, nmbr9"):
         games.part_of(row, "champion")
+    games._parts().pop(row)
+    for needed, part in ((runner_of, "runner"), (words_of, "report")):
+        with pytest.raises(ValueError, match=f"the game 'row' has no part '{part}'"):
+            needed(row)
     with pytest.raises(ValueError, match="there is no game 'rwo'"):
         games.part_of("rwo", "greedy")

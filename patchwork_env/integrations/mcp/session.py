@@ -22,7 +22,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.envs.opponents import seed_of_move, turns_of_others
 from patchwork_env.errors import OpponentError
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.integrations import text
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
@@ -292,7 +292,7 @@ def _first_position(
             raise ValueError(
                 f"{name} has no option {option!r}; it has {', '.join(positions.options_of(name))}"
             )
-    if name == NMBR9 and has_opponent:
+    if has_opponent and rules_of(name).usual_set_up.players == 1:
         options.setdefault("players", 2)
     return positions.new_game(name, options)
 

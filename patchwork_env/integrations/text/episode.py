@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
-from patchwork_env.agents.analysis import Analyst, Scorer
 from patchwork_env.core.batches import REWARDS, loop, reward_of
 from patchwork_env.core.checks import (
     as_integer,
@@ -24,7 +23,8 @@ from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.envs.opponents import seed_of_move, turns_of_others
 from patchwork_env.envs.options import ILLEGAL_REWARD, check_rewards
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.games import NMBR9, PATCHWORK, rules_of
+from patchwork_env.games import PATCHWORK, part_of, rules_of
+from patchwork_env.integrations.text.judges import Judge
 from patchwork_env.integrations.text.moves import (
     ask,
     describe,
@@ -35,7 +35,7 @@ from patchwork_env.integrations.text.moves import (
     requests_text,
     rules,
 )
-from patchwork_env.service.agents import AgentPool, champion_of
+from patchwork_env.service.agents import AgentPool
 from patchwork_env.service.positions import known_game
 
 FORFEITS = ("loss", "random", "greedy")
@@ -73,7 +73,9 @@ class EpisodeSettings:
         check_between(self.mistakes, 1, MOST_TRIES, "mistakes")
         as_number(self.penalty, "penalty", least=0)
         _require_known(self.options, tuple(rules_of(self.game).defaults))
-        self.new_game(0)  # raises if an option is not allowed
+        game = self.new_game(0)  # raises if an option is not allowed
+        if self.judge is not None:
+            self.judge.check(game)
 
     def changed(self, given: Mapping[str, Any]) -> EpisodeSettings:
         """Return the settings with changes: of any but ``game``, and of options of the game."""
@@ -82,6 +84,11 @@ class EpisodeSettings:
         changes = {name: value for name, value in given.items() if name in own}
         options = {name: value for name, value in given.items() if name not in own and value is not None}
         return replace(self, **changes, options={**self.options, **options})
+
+    @property
+    def judge(self) -> Judge | None:
+        """The judge of moves, a part of the game; None without ``shaping``."""
+        return part_of(self.game, "judge") if self.shaping else None
 
     def new_game(self, seed: int) -> BaseGame:
         """Return the game of a seed, or of the circle or deck among the options."""
@@ -129,8 +136,6 @@ class Episode:
         self._agents = players
         if game.num_players > 1:
             require_offered(settings.opponent, settings.game, players)
-        if settings.shaping:
-            require_judge(game)
         self.has_ended = self.was_lost = False
         self._requests = self._mistakes = 0
         self._let_others_play(game)
@@ -207,7 +212,8 @@ class Episode:
         """Play a legal action and the others' moves up to the next turn; add ``further`` to the reward."""
         game = self._game.clone()
         word, score = game.move_text(action), game.scores()[self.seat]
-        judgement = judged(game, action, self._agents) if self.settings.shaping else None
+        judge = self.settings.judge
+        judgement = None if judge is None else judge.cost(game, action, self._agents)
         game.play(action)
         self._let_others_play(game)
         others = news(game, self._game.num_public_moves, self.seat)
@@ -257,35 +263,3 @@ def _others_text(others: tuple[tuple[int, str], ...]) -> list[str]:
     if not others:
         return []
     return ["Then " + ", ".join(f"player {player} played {word}" for player, word in others) + "."]
-
-
-def require_judge(game: BaseGame) -> None:
-    """Raise ValueError if the champion does not judge such games: those of NMBR 9 in free order."""
-    if getattr(game, "order", None) == "free":
-        raise ValueError(
-            "shaping is True; with the order 'free' the champion does not judge the choice of tiles"
-        )
-
-
-def judged(game: BaseGame, action: int, players: AgentPool) -> float:
-    """Return what a move costs its player, by the champion's learned value of the positions after moves.
-
-    In Patchwork it is the probability to win after the move minus that after the best one, -1 to 0. In NMBR 9
-    it is the final score to expect after the move minus that after the champion's move without a search, at
-    most 0. With a perfect value it would be the advantage of the move.
-    """
-    if rules_of(game.state).name == NMBR9:
-        best = int(players.choice(game, champion_of(NMBR9, "instant"))["action"])
-        with players.borrow(champion_of(NMBR9, "fast")) as scorer:
-            assert isinstance(scorer, Scorer)
-            return min(_expected(game, action, scorer) - _expected(game, best, scorer), 0.0)
-    with players.borrow(champion_of(PATCHWORK, "instant")) as analyst:
-        assert isinstance(analyst, Analyst)
-        wins = {line.action: line.win for line in analyst.evaluate_moves(game)}
-    return float(wins[action] - max(wins.values()))
-
-
-def _expected(game: BaseGame, action: int, scorer: Scorer) -> float:
-    after = game.clone()
-    after.play(action)
-    return float(scorer.expected_scores(after)[game.current_player])

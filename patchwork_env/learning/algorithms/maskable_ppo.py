@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from patchwork_env.core.sections import Fixed
-from patchwork_env.games import NMBR9
 from patchwork_env.learning.algorithms.ppo.config import PpoLearning, PpoRun
 from patchwork_env.learning.config.keys import Fraction, Positive, Several, Size, Specs
 
@@ -61,10 +60,8 @@ class MaskablePpoConfig(PpoRun):
     @model_validator(mode="after")
     def _check_opponents(self) -> MaskablePpoConfig:
         opponents = list(self.maskable_ppo.fixed_opponents)
-        if self.game == NMBR9 and opponents:
-            raise ValueError(
-                f"maskable_ppo.fixed_opponents are {opponents}; NMBR 9 is learned without opponents"
-            )
+        if self.is_solo and opponents:
+            raise ValueError(f"maskable_ppo.fixed_opponents are {opponents}; {self.game} is learned alone")
         fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
         if fixed + past > 1:
             raise ValueError(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.core.sections import WHOLE, Fixed, Section
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import PATCHWORK, rules_of
 
 # Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
 # computed from the numbers finite.
@@ -244,19 +244,23 @@ class RunConfig(Section):
     @property
     def variant(self) -> dict[str, Any]:
         """The options of the game that is played, as ``check_variant`` takes them."""
-        return {"special_patches": self.special_patches} if self.game == PATCHWORK else {}
+        return self._of_game({"special_patches": self.special_patches})
 
     @property
     def training_options(self) -> dict[str, Any]:
-        """The options of the games to learn from; in Patchwork, chance decides who begins."""
-        return {**self.variant, "first_player": "random"} if self.game == PATCHWORK else self.variant
+        """The options of the games to learn from; chance decides who begins where that is an option."""
+        return self._of_game({"special_patches": self.special_patches, "first_player": "random"})
+
+    def _of_game(self, options: dict[str, Any]) -> dict[str, Any]:
+        known = rules_of(self.game).options
+        return {name: value for name, value in options.items() if name in known}
 
     @model_validator(mode="after")
     def _check_game(self) -> RunConfig:
         if self.game not in self.GAMES:
             games = " and ".join(self.GAMES)
             raise ValueError(f"game is {self.game!r}; {self.algorithm} learns {games}")
-        if self.game != PATCHWORK and self.special_patches != "revised":
+        if self.special_patches != "revised" and not self.variant:
             raise ValueError(f"special_patches is {self.special_patches!r}; {self.game} has none")
         getattr(self, "network", NetworkConfig()).check_game(self.game)
         return self

@@ -22,7 +22,6 @@ from patchwork_env.core.documents import one_line, read_text
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
 from patchwork_env.errors import ConfigError
-from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.config.keys import (
     RunConfig,
     Schedule,
@@ -102,7 +101,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bo
 
 def dump_config(config: RunConfig) -> str:
     """Return the whole configuration as YAML, without the keys of other games."""
-    others = set() if config.game == PATCHWORK else {"special_patches"}
+    others = {"special_patches"} - config.variant.keys()
     return yaml.safe_dump(config.model_dump(mode="json", exclude=others), sort_keys=False)
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from patchwork_env import __version__, agents
 from patchwork_env.core.checks import as_integer, as_texts
 from patchwork_env.core.names import short_repr
-from patchwork_env.games import PATCHWORK
+from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import (
     Participant,
@@ -65,6 +65,7 @@ class GauntletPool:
     seed: int
     special_patches: str
     members: tuple[Member, ...]
+    game: str = PATCHWORK
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -164,7 +165,7 @@ class GauntletResult:
         return {
             "format": FORMAT,
             "version": self.pool.version,
-            "game": PATCHWORK,
+            "game": self.pool.game,
             "agent": self.agent,
             "weights": self.weights,
             "complete": not self.reservations,
@@ -223,16 +224,16 @@ def play_gauntlet(
     check_workers(workers)
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
     try:
-        player.check_game(PATCHWORK)
+        player.check_game(pool.game)
     except ValueError as error:
-        raise ValueError(f"the gauntlet is one of Patchwork: {error}") from None
+        raise ValueError(f"the gauntlet is one of {rules_of(pool.game).title}: {error}") from None
     weights = fingerprint(agent) if isinstance(agent, str) else None
     measured, members = Participant(player.name, weights, player), _load_members(pool)
     matches = [
         Match(
             (0, k),
             (measured.name, member.agent),
-            PATCHWORK,
+            pool.game,
             pool.special_patches,
             _games(member, most),
             pool.seed,
@@ -282,7 +283,7 @@ def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
     their number.
     """
     pool = read_pool()
-    known = [one for one in results if one.games.game == PATCHWORK and one.opponent in pool.specs]
+    known = [one for one in results if one.games.game == pool.game and one.opponent in pool.specs]
     if not known:
         return {}
     ratings = standings_of(known, pool).ratings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from patchwork_env.core.compile import kernel, template
 from patchwork_env.core.kernels import Kernels, States
 from patchwork_env.core.names import counted
 from patchwork_env.core.random import Streams
-from patchwork_env.games import GAMES, NMBR9, PATCHWORK, part_of, parts_of, rules_of
+from patchwork_env.games import GAMES, NMBR9, PATCHWORK, part_of, rules_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, Integers, spawn_seed
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.nmbr9.figures import player_figures as nmbr9_figures
@@ -314,11 +314,8 @@ class Nmbr9Runner(MatchRunner):
         return nmbr9_figures(self.states, SIDES)
 
 
-@cache
 def runner_of(game: str) -> type[MatchRunner]:
-    """Return the runner of a game's matches; ValueError if there is no such game."""
-    if parts_of(game).runner is None:
-        return type(f"RunnerOf{rules_of(game).title}", (MatchRunner,), {"game": game})
+    """Return the runner of a game's matches; ValueError if the game has none, or there is no such game."""
     runner: type[MatchRunner] = part_of(game, "runner")
     return runner
 

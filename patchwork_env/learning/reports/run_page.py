@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import part_of, parts_of, rules_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.results import milestones
 from patchwork_env.learning.evaluation.runners import runner_of
@@ -70,8 +70,8 @@ NMBR9_WORDS = GameWords(
 
 
 def words_of(game: str) -> GameWords:
-    """Return the words about a game; those that hold for every game if it has none."""
-    words: GameWords = GameWords() if parts_of(game).report is None else part_of(game, "report")
+    """Return the words about a game; ValueError if it has none."""
+    words: GameWords = part_of(game, "report")
     return words
 
 

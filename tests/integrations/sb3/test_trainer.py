@@ -181,8 +181,8 @@ def test_divergence_is_told(config):
         ("patchwork", "maskable_ppo.fixed_fraction=0.75", "more than all games"),
         ("patchwork", "network.width=0", "greater than or equal to 1"),
         ("nmbr9", "maskable_ppo.fixed_opponents=[greedy]", "one of them asks for the other"),
-        ("nmbr9", "maskable_ppo.points=0.0", "who plays NMBR 9 alone learns from points"),
-        ("nmbr9", "league.fraction=0.5", "league are for games of several players; NMBR 9 is played alone"),
+        ("nmbr9", "maskable_ppo.points=0.0", "nmbr9 is learned alone, from points"),
+        ("nmbr9", "league.fraction=0.5", "league are for games of several players; nmbr9 is learned alone"),
     ],
 )
 def test_wrong_configurations(configs, game, override, message):

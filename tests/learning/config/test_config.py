@@ -192,7 +192,7 @@ def test_all_mistakes_with_their_sources(message):
         ("a: !!set {b, c}", "unknown key 'a'"),
         ("algorithm: [ppo]", "algorithm is ['ppo']; did you mean 'ppo'?"),
         (f"seed: 0x{'f' * 20_000}", "seed is a value of type int: "),
-        (b"\xff\xfe\x00", "is not in UTF-8: truncated data at byte 2; store it in UTF-8"),
+        (b"\xff\xfe\x00", "is not in UTF-8: invalid start byte at byte 0; store it in UTF-8"),
     ],
 )
 def test_files_that_are_refused(message, text, expected):

@@ -1,15 +1,21 @@
-"""A game that nothing here knows has matches, tournaments and tables by its rules alone."""
+"""A game that nothing here knows has matches, tournaments and tables by its rules and its runner."""
 
 import numpy as np
 import pytest
 
-from patchwork_env.games import register
+from patchwork_env import games
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.tournament import Tournament
 
-register("row", "tests.toy")
+
+@pytest.fixture(autouse=True)
+def row(monkeypatch):
+    """Row with its parts; other tests have it without."""
+    parts = games._parts().copy()
+    monkeypatch.setattr(games, "_parts", lambda: parts)
+    games.register("row", "tests.toy", "tests.toy_parts")
 
 
 def widest(game):
@@ -20,16 +26,16 @@ def widest(game):
 
 def test_matches_are_paired_and_their_figures_those_of_the_games():
     result = play_matches(widest, "random", 40, seed=3, game="row", keep=40)
-    games = result.games
+    played = result.games
     for i, game in enumerate(result.kept):
         assert game.is_over
-        seat = int(games.seats[i])
-        assert games.scores[i].tolist() == [game.scores()[seat], game.scores()[1 - seat]]
-        assert games.agent_wins[i] == {(seat,): 1, (1 - seat,): 0}.get(game.winners(), 0.5)
-        assert games.turns[i].sum() == len(game.history)
-        assert games.agent_starts[i] == (game.root().current_player == seat)
+        seat = int(played.seats[i])
+        assert played.scores[i].tolist() == [game.scores()[seat], game.scores()[1 - seat]]
+        assert played.agent_wins[i] == {(seat,): 1, (1 - seat,): 0}.get(game.winners(), 0.5)
+        assert played.turns[i].sum() == len(game.history)
+        assert played.agent_starts[i] == (game.root().current_player == seat)
         assert np.array_equal(game.root().state, result.kept[i // 2 * 2].root().state)
-    assert games.agent_starts.sum() == 20
+    assert played.agent_starts.sum() == 20
     assert result.win_rate > 0.6
     assert "20 set-ups from both seats, seed 3" in result.table()
 

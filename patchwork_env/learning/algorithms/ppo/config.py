@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.core.sections import Fixed, Section
 from patchwork_env.games import GAMES as ALL_GAMES
-from patchwork_env.games import NMBR9, PATCHWORK
+from patchwork_env.games import parts_of
 from patchwork_env.learning.config import keys
 
 
@@ -38,7 +38,7 @@ class PpoLearning(Section):
     max_gradient_norm: keys.Rate = 0.5
     """Norm to which gradients are shortened; ``max_grad_norm`` of sb3-contrib."""
     points: keys.NonNegative = 0.0
-    """Reward for each point in NMBR 9, at the moment when it is scored; 0 in Patchwork."""
+    """Reward for each point in a game that is learned alone, as NMBR 9 is, when it is scored; otherwise 0."""
     rollout_steps: keys.Size = 64
     """Number of turns of each game in an iteration."""
     target_kl: keys.Rate | None = None
@@ -47,7 +47,7 @@ class PpoLearning(Section):
 
 
 class PpoRun(keys.RewardedRun):
-    """A run that learns a game with a network by self-play, or NMBR 9, alone for points."""
+    """A run that learns a game with a network, by self-play or alone for points."""
 
     GAMES: ClassVar[Sequence[str]] = ALL_GAMES
 
@@ -57,7 +57,7 @@ class PpoRun(keys.RewardedRun):
     @property
     def is_solo(self) -> bool:
         """Whether a single player plays for points."""
-        return self.game == NMBR9
+        return parts_of(self.game).is_learned_alone
 
     @property
     def effective_league(self) -> keys.League:
@@ -67,12 +67,14 @@ class PpoRun(keys.RewardedRun):
     @model_validator(mode="after")
     def _check_points(self) -> PpoRun:
         name, points = f"{self.algorithm}.points", self.learning.points
-        if self.game == PATCHWORK and points > 0:
-            raise ValueError(f"{name} is {points}; points are for NMBR 9 alone")
+        if points > 0 and not self.is_solo:
+            raise ValueError(f"{name} is {points}; points are for games that are learned alone")
         if self.is_solo and points == 0:
-            raise ValueError(f"{name} is 0: who plays NMBR 9 alone learns from points")
+            raise ValueError(f"{name} is 0; {self.game} is learned alone, from points")
         if self.is_solo and (self.reward, self.league) != (keys.Reward(), keys.League()):
-            raise ValueError("reward and league are for games of several players; NMBR 9 is played alone")
+            raise ValueError(
+                f"reward and league are for games of several players; {self.game} is learned alone"
+            )
         return self
 
 

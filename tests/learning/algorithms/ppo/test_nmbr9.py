@@ -41,9 +41,9 @@ def test_every_point_is_a_reward(config):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("ppo.points=0.0", "ppo.points is 0: who plays NMBR 9 alone learns from points"),
-        ("game=patchwork", "ppo.points is 0.5; points are for NMBR 9 alone"),
-        ("league.fraction=0.5", "league are for games of several players; NMBR 9 is played alone"),
+        ("ppo.points=0.0", "ppo.points is 0; nmbr9 is learned alone, from points"),
+        ("game=patchwork", "ppo.points is 0.5; points are for games that are learned alone"),
+        ("league.fraction=0.5", "league are for games of several players; nmbr9 is learned alone"),
         ("reward.margin=1.0", "reward and league are for games of several players"),
     ],
 )
