@@ -190,3 +190,14 @@ def test_the_highest_digit_is_chosen():
     game = nmbr9.Game(order="free", max_digit=5, deck_size=7, seed=1)
     for level in partner_of_nmbr9.HABITS:
         assert agents.load(f"partner:level={level}").act(game) == FIRST_CHOICE + 5
+
+
+@pytest.mark.parametrize("level", sorted(partner_of_nmbr9.HABITS))
+def test_digits_are_chosen_and_tiles_placed_in_one_batch(level):
+    choosing = nmbr9.Game(order="free", max_digit=5, deck_size=7, seed=1)
+    placing = choosing.clone()
+    placing.play(FIRST_CHOICE + 5)
+    states, chosen = np.concatenate([game.state for game in (choosing, placing, choosing)]), np.full(3, -1)
+    partner_of_nmbr9.new_player(level)(states, seed_streams(3), chosen)
+    assert [chosen[0], chosen[2]] == [FIRST_CHOICE + 5] * 2
+    assert chosen[1] in placing.legal_actions()

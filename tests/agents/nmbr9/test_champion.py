@@ -9,6 +9,7 @@ from patchwork_env.agents.nmbr9 import champion
 from patchwork_env.agents.nmbr9.champion import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.nmbr9.greedy import choose_action
 from patchwork_env.agents.nmbr9.value import WEIGHTS, new_weights
+from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9 import Game, engine
@@ -93,6 +94,13 @@ def test_keeping_the_best():
     champion.keep_best(5, 3, work)
     assert work.actions[:5].tolist() == [11, 13, 12, 10, 14]
     assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
+
+
+def test_the_better_half_of_the_candidates_goes_on(weights):
+    agent, work, streams = ChampionAgent(weights, evaluations=2000), champion.new_workspace(), seed_streams(1)
+    game = played(8, seed=9)
+    assert list(agent._search(game.state, 0, work, streams)) == [12, 12, 6, 3, 2]
+    assert list(agent._search(game.state, 0, work, streams, results=8))[::2] == [12, 12, 6, 3, 2]
 
 
 def test_as_many_placements_are_evaluated_and_not_many_more(weights):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.compiled import LEAK, aligned_records, arrays_of
-from patchwork_env.agents.nmbr9 import greedy, value
+from patchwork_env.agents.nmbr9 import features, greedy, value
 from patchwork_env.agents.nmbr9.champion import ValueAgent
 from patchwork_env.agents.nmbr9.features import MOST_COLUMNS, NUM_WORDS
 from patchwork_env.nmbr9 import Game, engine
@@ -69,6 +69,16 @@ def test_a_table_wider_than_the_view_is_seen_in_part():
     number, windows = value.read_table(game.state, 0, 0, buffer[0])
     assert buffer[0]["fits"][number, 1] <= levels_of(game)[number]
     assert windows > 0
+
+
+def test_of_a_large_level_the_middle_is_seen():
+    wide = features._window_of(4, 10, 9, 10 + MOST_COLUMNS + 5)
+    assert (wide.top, wide.left, wide.bottom, wide.right) == (4, 12, 9, 12 + MOST_COLUMNS)
+    rows = 64 * NUM_WORDS // wide.stride
+    tall = features._window_of(10, 3, 10 + rows + 6, 3 + MOST_COLUMNS)
+    assert (tall.top, tall.left, tall.bottom, tall.right) == (13, 3, 13 + rows, 3 + MOST_COLUMNS)
+    assert wide.stride == tall.stride == MOST_COLUMNS + 3
+    assert (wide.words, tall.words) == (2, NUM_WORDS)
 
 
 # --- relief -----------------------------------------------------------------------------------------------
