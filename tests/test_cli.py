@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -78,7 +79,8 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
         monkeypatch.setenv(QUIET, "1")  # no line about compiling
         arguments = words.split() + ["--games", "2"] * words.startswith("evaluate")
         assert cli.main(arguments) == 128 + signal.SIGPIPE
-    assert capfd.readouterr() == ("", "")
+    printed = capfd.readouterr()
+    assert (printed.out, re.sub(r"\d+%, .*\n", "", printed.err)) == ("", "")  # a slow machine shows progress
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.opponents import Opponents, play_answer
 from patchwork_env.games import part_of, rules_of
 from patchwork_env.integrations import text
-from patchwork_env.integrations.mcp.session import PICTURE, Session, Table, read_resource
+from patchwork_env.integrations.mcp.session import Session, Table
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings
 from patchwork_env.learning.evaluation.runners import Match, MatchBlock, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
@@ -120,8 +120,7 @@ def mcp(game):
     session._tables["g"] = Table(game, "greedy", game.current_player)
     of_game = {"game_id": "g"}
     calls = {"show": of_game, "legal_moves": of_game, "hint": {**of_game, "agent": "greedy"}}
-    answers = [asyncio.run(session.call(tool, arguments)) for tool, arguments in calls.items()]
-    return answers, read_resource(session, PICTURE.format(game_id="g"))
+    return [asyncio.run(session.call(tool, arguments)) for tool, arguments in calls.items()]
 
 
 def engine(game):
@@ -158,7 +157,7 @@ def match(game):
     match = Match((0, 1), ("", ""), name, runner_of(name).variants[0], 2, 3)
     runner = runner_of(name)((SPY, SPY), MatchBlock(match, 0, 1))
     runner.states, runner._tracked = game.state, (game,)
-    return runner.ask(SPY, ONE)[0].tolist()
+    return runner._ask(SPY, ONE)[0].tolist()
 
 
 def choices(game):

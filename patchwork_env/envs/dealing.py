@@ -43,7 +43,7 @@ class Dealer:
         self._rule = check_one_of(seat, ("alternate", "random"), "seat") if is_text else None
         self.fixed_seats = np.zeros(num_games, np.int64)
         if not is_text:
-            is_array = isinstance(seat, np.ndarray)
+            is_array = isinstance(seat, np.ndarray) and seat.dtype.kind in "iu"
             self.fixed_seats[:] = seat if is_array else check_between(seat, 0, self.players - 1, "seat")
         self.streams = seed_streams(seed, num_games)
         self._seat_streams = seed_streams(None, num_games)

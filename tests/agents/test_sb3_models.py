@@ -129,7 +129,7 @@ def test_weights_that_do_not_fit(saved, tmp_path):
         (lambda t: t.update({"network.value.bias": torch.zeros(2)}), "network.value.bias' does not fit"),
         (lambda t: t.pop("network.value.bias"), "network.value.bias' does not fit"),
         (lambda t: t["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
-        (telling(game="chess"), "no policy network for 'chess'"),
+        (telling(game="chess"), "there is no game 'chess'"),
         (telling(game="nmbr9"), "is for Patchwork, not for nmbr9"),
         (telling(network={}), "it must give width, depth, channels"),
         (grow, "network.width is 1000000000"),

@@ -49,14 +49,16 @@ def analysis_of(analysis):
     """An analysis as the page has it: from the side of player 0."""
 
     def win(value):
-        return value if analysis.player == 0 else 1 - value
+        return value if value is None or analysis.player == 0 else 1 - value
 
-    sign = 1 if analysis.player == 0 else -1
+    def margin(value):
+        return value if value is None or analysis.player == 0 else -value
+
     lines = [
         {
             "word": move.move,
             "win": win(move.win),
-            "margin": sign * move.margin,
+            "margin": margin(move.margin),
             "exact": move.source == "exact",
             "line": move.line,
             "alike": move.alike,
