@@ -18,13 +18,15 @@ from torch import Tensor
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import PolicyNetwork, network_class
 from patchwork_env.core.names import short_repr
+from patchwork_env.envs.options import complete
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import DivergenceError
+from patchwork_env.errors import DivergenceError, UnknownOptionError
 from patchwork_env.games import GAMES, rules_of
 from patchwork_env.integrations.masked_policy import Evaluated, draw, evaluate, likeliest
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, listed
 
 Masks = npt.NDArray[Any] | Tensor
+NEEDS_MASKS = "only an algorithm that reads action masks can learn here: MaskablePPO of sb3_contrib"
 _NAMES = ("values", "log-probabilities", "entropies")  # what the loss is computed from
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -64,7 +66,11 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         threads: int = 1,
         optimizer_class: type[torch.optim.Optimizer] = torch.optim.Adam,
         optimizer_kwargs: dict[str, Any] | None = None,
+        **unknown: Any,
     ) -> None:
+        if "use_sde" in unknown:  # PPO, A2C, TRPO and RecurrentPPO pass it
+            raise UnknownOptionError(f"PatchworkPolicy got an unexpected argument 'use_sde': {NEEDS_MASKS}")
+        complete(unknown, {}, type(self))
         self._game = game_of(observation_space, action_space)
         self._sizes = dict(network or {})
         self._threads = ThreadPool(threads)
@@ -75,6 +81,13 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             optimizer_class=optimizer_class,
             optimizer_kwargs=optimizer_kwargs,
         )
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a parameter or module; AttributeError for others, such as DQN's ``q_net``."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            raise AttributeError(f"PatchworkPolicy has no attribute {name!r}: {NEEDS_MASKS}") from None
 
     def _build(self, lr_schedule: Any) -> None:
         self.network = network_class(self._game)(NetworkConfig(**self._sizes))

@@ -27,6 +27,7 @@ from patchwork_env.envs.options import check_num_envs, check_rewards, check_save
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.integrations.sb3.policy import NEEDS_MASKS
 from patchwork_env.learning.algorithms.common.advantages import combine_reward
 from patchwork_env.learning.config import Reward
 
@@ -222,10 +223,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         self._actions[:] = check_actions(actions, self.num_envs)
         illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
         if illegal >= 0:
-            raise IllegalActionError(
-                f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed. Only "
-                "algorithms that read action masks can learn here: MaskablePPO of sb3_contrib does, not PPO"
-            )
+            raise _illegal(self._actions[illegal], illegal)
 
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Plays the actions and what follows, up to the learner's next decision in every game.
@@ -358,8 +356,9 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     >>> as_vec_env(envs).reset().shape
     (64, 307)
 
-    The next episode must begin in the step in which one ends, else ValueError, and infos hold
-    ``action_mask``, as in all batches here. :class:`SelfPlayVecEnv` is faster, and the one for self-play.
+    An illegal action is always an IllegalActionError. ValueError unless the next episode begins in the step
+    in which one ends. Infos must hold ``action_mask``, as in all batches here. :class:`SelfPlayVecEnv` is
+    faster, and the one for self-play.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode != AutoresetMode.SAME_STEP:
@@ -386,7 +385,11 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
         return _copied(observations)
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
-        self._actions = actions
+        """Take the learners' actions; IllegalActionError if one is illegal or outside the action space."""
+        self._actions = checked = check_actions(actions, self.num_envs)
+        for game, action in enumerate(checked.tolist()):
+            if not (0 <= action < self._masks.shape[1] and self._masks[game, action]):
+                raise _illegal(action, game)
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         observations, rewards, terminations, truncations, infos = self._envs.step(self._actions)
@@ -409,6 +412,13 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
 
     def close(self) -> None:
         self._envs.close()
+
+
+def _illegal(action: int, game: int) -> IllegalActionError:
+    return IllegalActionError(
+        f"action {action} of game {game} is not legal; no game was changed. Perhaps the algorithm reads no "
+        f"masks: {NEEDS_MASKS}"
+    )
 
 
 def _copied(observations: Any) -> Any:

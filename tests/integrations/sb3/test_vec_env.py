@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from sb3_contrib import MaskablePPO
+from sb3_contrib import QRDQN, TRPO, MaskablePPO, RecurrentPPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 from patchwork_env.agents import GreedyAgent, RandomAgent
 from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
 from patchwork_env.games import register
+from patchwork_env.integrations.sb3.policy import PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 from patchwork_env.learning.config import Reward
 
@@ -379,11 +382,39 @@ def test_as_vec_env_draws_all_games_in_one_picture():
     assert text.get_images() == [None] * 3
 
 
-def test_algorithms_without_masks_are_told_of_maskable_ppo():
-    env = SelfPlayVecEnv(4, seed=1)
-    env.reset()
-    with pytest.raises(IllegalActionError, match="MaskablePPO of sb3_contrib"):
-        env.step(env.action_masks().argmin(axis=1))
+@pytest.mark.parametrize("kind", ["self-play", "gymnasium"])
+@pytest.mark.parametrize("policy", ["Mlp", PatchworkPolicy])
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [
+        (A2C, {}),
+        (DQN, {"buffer_size": 8}),
+        (PPO, {"n_steps": 4, "batch_size": 12}),
+        (QRDQN, {"buffer_size": 8}),
+        (RecurrentPPO, {"n_steps": 4, "batch_size": 12}),
+        (TRPO, {"n_steps": 4, "batch_size": 12}),
+    ],
+)
+def test_algorithms_without_masks_are_told_of_maskable_ppo(algorithm, options, policy, kind):
+    env = SelfPlayVecEnv(3, seed=1) if kind == "self-play" else as_vec_env(make())
+    if policy == "Mlp":
+        policy = "MlpLstmPolicy" if algorithm is RecurrentPPO else "MlpPolicy"
+        options = {**options, "policy_kwargs": {"net_arch": [2]}}
+    with pytest.raises((IllegalActionError, UnknownOptionError, AttributeError), match=r"masks.*MaskablePPO"):
+        algorithm(policy, env, seed=1, **options).learn(24)
+
+
+def test_a_misspelt_keyword_of_the_policy_is_named_with_the_nearest():
+    with pytest.raises(UnknownOptionError, match="'thread'; did you mean 'threads'"):
+        MaskablePPO(PatchworkPolicy, SelfPlayVecEnv(2), policy_kwargs={"thread": 2})
+
+
+def test_env_method_changes_the_opponent_through_the_wrappers_of_make_vec_env():
+    env = make_vec_env(PATCHWORK, 2, env_kwargs={"opponent": "random"})
+    env.env_method("set_opponent", "greedy", indices=1)
+    assert [one.unwrapped.opponent.name for one in env.envs] == ["random", "greedy"]
+    env.set_attr("opponent", "greedy")
+    assert [one.unwrapped.opponent.name for one in env.envs] == ["random", "greedy"]
 
 
 def test_as_vec_env_needs_games_that_begin_at_once():
