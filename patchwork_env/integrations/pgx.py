@@ -101,7 +101,7 @@ class Nmbr9State(_GameState):
 
 
 class _GameEnv(core.Env):
-    """What both games share: one callback for ``init``, one for ``step``, one for ``observe``."""
+    """An environment of either game: one callback for ``init``, one for ``step``, one for ``observe``."""
 
     state_class: ClassVar[type[_GameState]]
 

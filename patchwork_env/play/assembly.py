@@ -39,7 +39,7 @@ def assembled(page: Path, backend: str = "server") -> str:
 
 
 def _data_of(page: Path) -> dict[str, Any]:
-    """What never changes: components of the games, English words, and the first word of each language."""
+    """Return constants: components of the games, English words, and the first word of each language."""
     words = {path.stem: json.loads(_read(path)) for path in sorted((page / "languages").glob("*.json"))}
     return {
         "components": {game: components_of(game) for game in GAMES},
@@ -85,7 +85,7 @@ def _name(path: Path, entry: Path) -> str:
 
 
 def _bound(imported: str) -> str:
-    """What stands between ``import`` and ``from``, as the left side of a declaration."""
+    """Return the names between ``import`` and ``from``, as the left side of a declaration."""
     return imported.removeprefix("* as ") if imported.startswith("*") else imported.replace(" as ", ": ")
 
 

@@ -249,7 +249,9 @@ class PageServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what is thought about, and then the server."""
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # nobody waits for what breaks off now
+        logging.getLogger("uvicorn.error").setLevel(
+            logging.CRITICAL
+        )  # no client waits for requests that end now
         self._thinking.streams.stop()
         await super().shutdown(sockets)
 

@@ -42,14 +42,14 @@ Word = Annotated[str, Field(max_length=200)]  # a move or a name
 Spec = Annotated[str, Field(max_length=MAX_SPEC_LENGTH)]
 Notation = Annotated[str, Field(max_length=MOST_BYTES)]
 GameId = Annotated[Word, Field(description="The game, as new_game has called it.")]
-Asked = Annotated[Spec | None, Field(description="Who is asked; the champion of the game by default.")]
+Asked = Annotated[Spec | None, Field(description="The agent to ask; the champion of the game by default.")]
 
 
 @dataclass
 class Table:
     """A game that is held."""
 
-    game: BaseGame  # replaced by another object when somebody has moved
+    game: BaseGame  # replaced by another object after every move
     opponent: str | None = None  # the agent that plays all other seats
     seat: int = 0  # of the client against an opponent
     seed: int | None = None  # of the opponent's random numbers
@@ -91,7 +91,7 @@ class Session:
         return answer
 
     def game(self, game_id: str) -> BaseGame:
-        """The game of a name, which nobody must play on; ValueError if there is none."""
+        """Return the game of a name, which the caller must not play on; ValueError if there is none."""
         return self._table(game_id).game
 
     # --- tools --------------------------------------------------------------------------------------------

@@ -32,9 +32,9 @@ Table = dict[Cell, list[int]]  # for each covered cell the numbers of the tiles 
 
 
 _ORDERS = {
-    "unknown": "The tiles come in the order of a shuffled deck that nobody knows.",
-    "known": "The tiles come in an order that everybody knows.",
-    "free": "Everybody chooses which of their remaining tiles to place next.",
+    "unknown": "The tiles come in the order of a shuffled deck that no player knows.",
+    "known": "The tiles come in an order that all players know.",
+    "free": "Every player chooses which of their remaining tiles to place next.",
 }
 
 

@@ -44,8 +44,8 @@ def _rules(game: Game) -> str:
     return f"""\
 Patchwork, for two players. Each has a quilt of {size} cells, columns a-i from the left and rows 1-9 from \
 the top, and a token on a time track with the spaces 0-{LAST_SPACE}.
-- Whoever is further behind on the track moves; on a shared space, whoever came last. So a player may move \
-several times in a row.
+- The player who is further behind on the track moves; on a shared space, the one who came last. So a player \
+may move several times in a row.
 - A move is one of two. Advance: go to the space in front of the opponent's, and get a button for each \
 space moved. Or buy one of the three offered patches: pay its buttons, put it on empty cells of your \
 quilt, turned and flipped as you like, and go as many spaces as its time.
