@@ -9,6 +9,7 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -157,13 +158,17 @@ def defined(path):
     return names
 
 
-def test_the_ways_through_the_house_are_short_and_lead_through_what_exists():
-    ways = text("CONTRIBUTING.md").split("## Four ways through it")[1].split("\n## ")[0].split("\n**")[1:]
-    assert len(ways) == 4
+@pytest.mark.parametrize(
+    ("section", "most"),
+    [("Five ways through it", [10, 10, 10, 10, 10]), ("Follow the data", [7, 8, 5, 7])],
+)
+def test_the_ways_through_the_house_are_short_and_lead_through_what_exists(section, most):
+    ways = text("CONTRIBUTING.md").split(f"## {section}")[1].split("\n## ")[0].split("\n**")[1:]
     seen: list[tuple[str, str]] = []
-    for way in ways:
-        stops = re.findall(r"^\d+\. `([^`]+)` `([^`]+)`", way, re.MULTILINE)
-        assert len(stops) == len(re.findall(r"^\d+\.", way, re.MULTILINE)) <= 10
+    for way, limit in zip(ways, most, strict=True):
+        stops = re.findall(r"`([^`]+/[^`]+)` `([^`]+)`", way)
+        assert len(stops) == max(len(re.findall(r"^\d+\.", way, re.MULTILINE)), way.count("→") + 1)
+        assert len(stops) <= limit
         seen += stops
     assert len(set(seen)) == len(seen), "a stop comes twice"
     for path, name in seen:
