@@ -26,7 +26,6 @@ from patchwork_env.learning.algorithms.common.workers import (
     IterationWork,
     RemoteTrainer,
     play_job,
-    played_on_cluster,
     versions,
 )
 from patchwork_env.learning.config import load_config
@@ -80,8 +79,7 @@ class Runner:
 
     def __init__(self, path: Path, settings: list[str], stack: ExitStack) -> None:
         self.trainer = shared_trainer(path, settings)
-        if self.trainer.config.cluster.workers:
-            stack.enter_context(played_on_cluster(self.trainer))
+        stack.enter_context(self.trainer.workers())
         self.turn(0.0)
 
     def turn(self, seconds: float) -> Figures:
@@ -138,7 +136,7 @@ def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
     config = trainer.config
     seed = np.uint64(1)
     jobs = trainer.jobs(seed, config.cluster.games_per_job)
-    work = IterationWork(config, versions(), trainer.weights(), 0.0, seed)
+    work = IterationWork(config, versions(), trainer.weights(), 0.0)
     with connected("local", workers) as ray:
         pool = RayPool(ray, workers)
         results = [result for _, result in sorted(pool.imap(play_job, work, jobs))]

@@ -1,6 +1,6 @@
 """Jobs on processes of this machine, or as tasks on a Ray cluster, with the same results.
 
-This module knows nothing about the jobs. It imports Ray only for a cluster.
+Ray is imported only for a cluster.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import islice
-from multiprocessing import connection
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.cores import usable_cores
@@ -34,29 +33,17 @@ Shared = TypeVar("Shared")
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-MOST_PROCESSES, MOST_ON_CLUSTER = 1024, 10**5
-"""The most processes of this machine, and the most jobs at the same time on a cluster."""
-_ADDRESS = re.compile(r"local|auto|\S+:\d+")
-
-
-class OnCluster(NamedTuple):
-    """The processors of a Ray cluster, each of which does one job at a time."""
-
-    address: str  # `local`, a new cluster on this machine; `auto`, that of this machine; or `host:port`
-    most: int | None = None  # the largest number of jobs at the same time; None for one on each processor
-
-
-Workers = int | OnCluster  # a number of processes of this machine, or a cluster
+Workers = int | str
+"""A number of processes of this machine, or a Ray cluster, each of whose processors does one job at a time:
+``local``, a new one on this machine; ``auto``, that of this machine; or the ``host:port`` of its head."""
 
 
 def check_workers(workers: Workers) -> Workers:
     """Return the workers; ValueError if their number or address is not allowed."""
-    if not isinstance(workers, OnCluster):
-        return check_between(workers, 1, MOST_PROCESSES, "workers")
-    if not _ADDRESS.fullmatch(workers.address):
-        raise ValueError(f"cluster is {short_repr(workers.address)}; allowed are local, auto and host:port")
-    if workers.most is not None:
-        check_between(workers.most, 1, MOST_ON_CLUSTER, "workers")
+    if not isinstance(workers, str):
+        return check_between(workers, 1, 1024, "workers")
+    if not re.fullmatch(r"local|auto|\S+:\d+", workers):
+        raise ValueError(f"cluster is {short_repr(workers)}; allowed are local, auto and host:port")
     return workers
 
 
@@ -65,22 +52,21 @@ def do_jobs(
 ) -> Iterator[tuple[int, Result]]:
     """Yield the index and the result ``function(shared, job)`` of every job as it ends.
 
-    One worker is this process, which does the jobs in order. Otherwise other processes do them, in any order,
-    and are stopped at once if an error or a signal ends the iteration. They need a function from the top
-    level of a module, and data that can be pickled. PyTorch uses one thread everywhere, so that results do
-    not depend on the number of workers.
+    With one worker, this process does the jobs in order. Otherwise other processes do them, in any order, and
+    are stopped at once if an error or a signal ends the iteration. They need a function from the top level of
+    a module, and data that can be pickled. PyTorch uses one thread, so that results do not depend on the
+    number of workers.
 
     Raises:
-        ValueError: ``shared`` cannot be pickled, or the workers are not allowed.
+        ValueError: The workers are not allowed.
         WorkerError: A process was killed, or could not start.
         ConnectionError: There is no such cluster.
         ModuleNotFoundError: Ray is not installed.
     """
-    if isinstance(workers, OnCluster):
-        check_workers(workers)
-        if jobs:
-            with connected(workers.address, workers.most or usable_cores()) as ray:
-                yield from RayPool(ray, workers.most).imap(function, shared, jobs)
+    check_workers(workers)
+    if isinstance(workers, str):
+        with connected(workers, usable_cores()) as ray:
+            yield from RayPool(ray).imap(function, shared, jobs)
     elif workers == 1 or len(jobs) < 2:
         with one_thread():
             for number, job in enumerate(jobs):
@@ -89,40 +75,29 @@ def do_jobs(
         yield from _do_in_processes(function, shared, jobs, workers)
 
 
-_WAIT_SECONDS = 0.5
-"""The time between two looks for signals, and for the processors of a cluster."""
-
-
 def _results(
     submit: Callable[[Job], Future[Result]],
     jobs: Sequence[Job],
-    most: int,
+    most: int | None = None,
     watch: Callable[[bool], object] = bool,
 ) -> Iterator[tuple[int, Result]]:
-    """Yield the index and the result of every job as it ends; call ``watch`` after every wait.
+    """Yield the index and the result of every job as it ends; at most ``most`` are submitted at a time.
 
-    At most ``most`` jobs are submitted at the same time.
+    Every half second, and after every result, signals take effect and ``watch`` is called.
     """
     todo, pending = iter(enumerate(jobs)), dict[Future[Result], int]()
     while True:
-        pending |= {submit(job): number for number, job in islice(todo, most - len(pending))}
+        pending |= {submit(job): number for number, job in islice(todo, most and most - len(pending))}
         if not pending:
             return
         stop_if_asked()
-        done, _ = wait(pending, _WAIT_SECONDS, FIRST_COMPLETED)
+        done, _ = wait(pending, 0.5, FIRST_COMPLETED)
         watch(bool(done))
         for future in done:
             yield pending.pop(future), future.result()
 
 
 # --- processes of this machine ------------------------------------------------------------------------------
-
-
-def _pickling_error(error: Exception) -> ValueError:
-    return ValueError(
-        f"{error}: what several workers share must allow pickling; take 1 worker, or functions and classes "
-        "from the top level of a module, not from a cell of a notebook"
-    )
 
 
 @contextmanager
@@ -143,18 +118,14 @@ def one_thread() -> Iterator[None]:
 def _do_in_processes(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], processes: int
 ) -> Iterator[tuple[int, Result]]:
-    try:
-        work = pickle.dumps((function, shared))
-    except Exception as error:
-        raise _pickling_error(error) from None
-    others = set(multiprocessing.active_children())
+    work, others = pickle.dumps((function, shared)), set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _start_process, (work,))
     try:
-        yield from _results(lambda job: pool.submit(_do_here, job), jobs, len(jobs))
+        yield from _results(lambda job: pool.submit(_do_here, job), jobs)
     except BaseException as error:
         for process in set(multiprocessing.active_children()) - others:
-            process.terminate()  # its result is of no use any more
+            process.terminate()
         if isinstance(error, BrokenExecutor):
             raise WorkerError(
                 "a worker process ended before its work was done: it was killed, perhaps for lack of memory,"
@@ -165,51 +136,41 @@ def _do_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-_work = b""
-"""The function and the shared data of this process, pickled."""
+_work: Any = None
+"""The function and the shared data of this process."""
 
 
 def _start_process(work: bytes) -> None:
     global _work
-    _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _work = pickle.loads(work)  # noqa: S301 - by the parent
 
 
 def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
-        connection.wait([parent.sentinel])
+        parent.join()
         os._exit(1)
 
 
 def _do_here(job: Any) -> Any:
-    function, shared = _read_work()
+    function, shared = _work
     with one_thread():
         return function(shared, job)
 
 
-@cache
-def _read_work() -> Any:
-    try:
-        return pickle.loads(_work)  # noqa: S301 - by our own process
-    except Exception as error:  # a function of a notebook is in no module that a process could import
-        raise _pickling_error(error) from None
-
-
 # --- a Ray cluster ------------------------------------------------------------------------------------------
 
-LOCAL = "local"  # the address that starts a Ray cluster on this machine
 RETRIES = 4  # the number of times Ray repeats a job whose process or node was lost
-_ANSWER_SECONDS = 10.0  # the time in which a cluster must accept a connection
 
 
 @contextmanager
 def connected(address: str, workers: int) -> Iterator[Any]:
     """Connect Ray to a cluster within the block, or use the connection that exists; yield the module ``ray``.
 
-    A ``local`` cluster has ``workers`` processors, at least one, and ends with the connection.
-    ConnectionError if there is no such cluster.
+    A ``local`` cluster has ``workers`` processors, and ends with the connection. ConnectionError if there is
+    no such cluster, or another Ray or Python runs there.
     """
     with from_extra("ray", "clusters need"):
         import ray
@@ -218,23 +179,17 @@ def connected(address: str, workers: int) -> Iterator[Any]:
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray 2.60 warns if it is not set
     os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))  # by default without bound
-    options: dict[str, Any] = {"address": address}
-    if address == LOCAL:
-        options |= {"num_cpus": max(workers, 1), "include_dashboard": False}
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    own = {"num_cpus": workers, "include_dashboard": False} if address == "local" else {}
+    host, colon, port = address.rpartition(":")
+    before = signal.getsignal(signal.SIGTERM)
     try:
         if colon:  # where nothing listens, Ray waits ten minutes
-            socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
-        before = signal.getsignal(signal.SIGTERM)
-        ray.init(log_to_driver=False, **options)
-        if threading.current_thread() is threading.main_thread():  # Ray has taken SIGTERM for itself
-            signal.signal(signal.SIGTERM, before)
-    except (OSError, ValueError, OverflowError) as error:
-        raise ConnectionError(f"cluster.address is {address!r}, where no Ray answers: {error}") from None
-    except (RuntimeError, ray.exceptions.AuthenticationError) as error:  # another Ray or Python, no token
-        raise ConnectionError(
-            f"cluster.address is {address!r}, whose Ray cannot be used from here: {error}"
-        ) from None
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        ray.init(address=address, log_to_driver=False, **own)
+    except (OSError, ValueError, OverflowError, RuntimeError, ray.exceptions.AuthenticationError) as error:
+        raise ConnectionError(f"cluster.address is {address!r}: no Ray that can be used: {error}") from None
+    if threading.current_thread() is threading.main_thread():  # Ray has taken SIGTERM for itself
+        signal.signal(signal.SIGTERM, before)
     try:
         yield ray
     finally:
@@ -249,27 +204,15 @@ class RayPool:
 
     Args:
         ray: The module ``ray``, connected to a cluster.
-        most: The largest number of jobs at the same time; None for one on each processor.
+        most: The largest number of simultaneous jobs; None for one on each processor.
         patience: The seconds without any processor after which a NoWorkersError is raised.
-
-    Attributes:
-        places: The node and the process of each worker that did a job of the latest :meth:`imap`.
     """
 
     def __init__(self, ray: Any, most: int | None = None, patience: float = math.inf) -> None:
-        self._ray, self._most, self._patience = ray, most or MOST_ON_CLUSTER, patience
+        self._ray, self._most, self._patience = ray, most, patience
         self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do_on_cluster)
         self._pending = set[Any]()
         self._seen = 0.0  # the last time at which there was a processor
-        self.places = set[tuple[str, int]]()
-
-    def wait_for_processor(self) -> None:
-        """Wait until a processor is free."""
-        job = self._ray.remote(num_cpus=1)(lambda: None).remote()
-        try:
-            self._ray.get(job, timeout=self._patience)
-        except self._ray.exceptions.GetTimeoutError:
-            raise self._no_workers() from None
 
     def imap(
         self, function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job]
@@ -279,12 +222,10 @@ class RayPool:
         WorkerError if Ray gave up a job, or :meth:`cancel` was called.
         """
         work = self._ray.put(self._ray.cloudpickle.dumps((function, shared)))
-        self.places, self._seen, errors = set(), time.monotonic(), self._ray.exceptions
+        self._seen, errors = time.monotonic(), self._ray.exceptions
         try:
-            for number, done in _results(partial(self._submit, work), jobs, self._most, self._watch):
-                place, result = pickle.loads(done)  # noqa: S301 - by our own process
-                self.places.add(place)
-                yield number, result
+            for number, result in _results(partial(self._submit, work), jobs, self._most, self._watch):
+                yield number, pickle.loads(result)  # noqa: S301 - by our own process
         except errors.RayTaskError as error:
             raise error.cause or WorkerError(str(error)) from error
         except errors.RayError as error:
@@ -311,15 +252,7 @@ class RayPool:
         if has_result or self._ray.cluster_resources().get("CPU"):
             self._seen = time.monotonic()
         elif time.monotonic() - self._seen >= self._patience:
-            raise self._no_workers()
-
-    def _no_workers(self) -> NoWorkersError:
-        processors = self._ray.cluster_resources().get("CPU", 0)
-        free = self._ray.available_resources().get("CPU", 0)
-        return NoWorkersError(
-            f"no worker for {self._patience:g} s: the cluster has {processors:g} processors, "
-            f"of which {free:g} are free"
-        )
+            raise NoWorkersError(f"the cluster has had no processor for {self._patience:g} s")
 
 
 def _do_on_cluster(work: list[Any], job: bytes) -> bytes:
@@ -328,10 +261,8 @@ def _do_on_cluster(work: list[Any], job: bytes) -> bytes:
 
     function, shared = _fetch_work(work[0])
     with one_thread():
-        result = function(shared, pickle.loads(job))  # noqa: S301 - by the learner
-    place = ray.get_runtime_context().get_node_id(), os.getpid()
-    done: bytes = ray.cloudpickle.dumps((place, result))
-    return done
+        result: bytes = ray.cloudpickle.dumps(function(shared, pickle.loads(job)))  # noqa: S301 - by the learner
+    return result
 
 
 @lru_cache(maxsize=1)

@@ -92,7 +92,7 @@ class MaskablePpoTrainer(trainer.Trainer):
             n_steps=settings.rollout_steps,
             rollout_buffer_class=BoolMaskBuffer,
             policy_kwargs={"network": self.config.network.model_dump(), "threads": self.config.threads},
-            device=self.config.device,
+            device=self.device,
         )
         model.set_logger(Logger(None, []))
         return model

@@ -1,33 +1,23 @@
-"""The options of commands that let several processes, or a cluster, do the work."""
+"""The options ``--workers`` and ``--cluster`` of commands."""
 
 from __future__ import annotations
 
 import argparse
 
-from patchwork_env.learning.distributed import OnCluster, Workers, check_workers
+from patchwork_env.learning.distributed import Workers, check_workers
 
 
 def add_worker_options(parser: argparse.ArgumentParser, default: int, flag: str = "--workers") -> None:
-    """Add ``--workers``, or ``flag``, and ``--cluster`` to the options of a command."""
-    parser.add_argument(
-        flag,
-        dest="workers",
-        type=int,
-        metavar="N",
-        help="number of processes; the results do not depend on it "
-        f"(default: {default}; of a cluster: all of its processors)",
+    """Add ``--workers``, by the name ``flag``, and ``--cluster`` to the options of a command."""
+    options = parser.add_mutually_exclusive_group()
+    number = f"number of processes; the results do not depend on it (default: {default})"
+    options.add_argument(flag, dest="workers", type=int, default=default, metavar="N", help=number)
+    address = (
+        "play on a Ray cluster: local, a new one on this machine; auto, that of this machine; or host:port"
     )
-    parser.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="let a Ray cluster do the work: local, a new one on this machine; auto, the cluster "
-        "that this machine belongs to; or host:port of a cluster's head node",
-    )
-    parser.set_defaults(default_workers=default)
+    options.add_argument("--cluster", metavar="ADDRESS", help=address)
 
 
 def workers_of(options: argparse.Namespace) -> Workers:
     """Return the workers that the options ask for; ValueError if the number or address is not allowed."""
-    if options.cluster is not None:
-        return check_workers(OnCluster(options.cluster, options.workers))
-    return check_workers(options.default_workers if options.workers is None else options.workers)
+    return check_workers(options.workers if options.cluster is None else options.cluster)

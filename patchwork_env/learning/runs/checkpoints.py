@@ -20,7 +20,7 @@ from patchwork_env.core.files import check_new, storing_in, write_folder, write_
 from patchwork_env.core.names import quoted, short_repr
 from patchwork_env.errors import ConfigError, DivergenceError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
-from patchwork_env.learning.config import RunConfig, dump_config
+from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.learning.runs.folder import (
     CHECKPOINTS,
@@ -57,16 +57,16 @@ def free_folder(base: Path) -> Path:
     return folder
 
 
-def begin_run(run: Path, trainer: Trainer, config: RunConfig) -> None:
-    """Writes the first checkpoint of a run into its new folder, and then its configuration.
+def begin_run(run: Path, trainer: Trainer) -> None:
+    """Write the first checkpoint of a run into its new folder, and then its configuration.
 
-    So a folder with a configuration always has a checkpoint to resume from. One that cannot be written is
-    deleted.
+    So a folder with a configuration always has a checkpoint to resume from. A folder that cannot be written
+    is deleted.
     """
     try:
         save_checkpoint(run, trainer)
         with storing_in(run):
-            write_text(run / CONFIG_FILE, dump_config(config))
+            write_text(run / CONFIG_FILE, dump_config(trainer.config))
     except StorageError:
         shutil.rmtree(run, ignore_errors=True)
         raise

@@ -65,7 +65,7 @@ def record(
         "steps": trainer.steps,
         "iteration": trainer.iteration,
         "minutes": round(trainer.seconds / 60, 4),
-        "machine": describe_machine(trainer.config.device),
+        "machine": describe_machine(trainer.device),
         **({} if weights is None else {"weights": weights}),
         "matches": [result.as_dict() for result in results],
         "sample_games": [sample for result in results for sample in sample_games(result)],

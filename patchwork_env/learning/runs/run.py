@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import torch
@@ -26,7 +26,6 @@ from patchwork_env.core.progress import Bar
 from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
 from patchwork_env.learning import system
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
-from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, played_on_cluster
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.records import read_evaluation
@@ -90,7 +89,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
     """
     check_run_folder(folder)
     with _trainer(config) as trainer, system.exclusive_lock(new_run_folder(folder)):
-        begin_run(folder, trainer, config)
+        begin_run(folder, trainer)
         print(f"new run in {folder}; if it is cut off, resume it with --resume {quoted(folder)}", flush=True)
         yield Run(folder, trainer)
 
@@ -129,18 +128,12 @@ def _trainer(config: RunConfig) -> Iterator[Trainer]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the threads of the run share batches, not operations
     system.tune_malloc()
-    with ExitStack() as stack:
-        stack.callback(torch.set_num_threads, threads)
-        config = config.model_copy(update={"device": _usable_device(config.device)})
-        try:
-            trainer = make_trainer(config)
-        except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for memory
-            if not isinstance(error, MemoryError) and "alloc" not in str(error):
-                raise
-            raise ConfigError(f"the games and networks need more memory than there is: {error}") from None
-        if isinstance(trainer, RemoteTrainer) and trainer.config.cluster.workers:
-            stack.enter_context(played_on_cluster(trainer))
-        yield trainer
+    try:
+        trainer = make_trainer(config)
+        with trainer.workers():
+            yield trainer
+    finally:
+        torch.set_num_threads(threads)
 
 
 def check_names(config: RunConfig) -> None:
@@ -152,18 +145,6 @@ def check_names(config: RunConfig) -> None:
             raise ConfigError(f"evaluation.opponents: {error}") from None
     for name in config.tracker:
         check_tracker(name)
-
-
-def _usable_device(name: str) -> str:
-    """Return the name of a device, with ``auto`` resolved; ConfigError if PyTorch cannot use it."""
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.zeros(1, device=name).item()
-    except (RuntimeError, AssertionError) as error:  # PyTorch asserts that it was built with the device
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(f"device is {name!r}, which PyTorch cannot use here: {reason}") from None
-    return name
 
 
 class Run:
@@ -181,7 +162,7 @@ class Run:
         self.folder, self.trainer, self.config = folder, trainer, trainer.config
         self.evaluated: Callable[[Sequence[MatchResult]], object] = lambda results: None
         with storing_in(folder):
-            start = {"steps": trainer.steps, "commit": system.commit()} | system.made_with(self.config.device)
+            start = {"steps": trainer.steps, "commit": system.commit()} | system.made_with(trainer.device)
             with closing(GrowingFile(folder / VERSIONS_FILE)) as versions:
                 versions.write(f"{json.dumps(start)}\n".encode())
             self._log = Log(folder, trainer.steps, self.config)

@@ -12,15 +12,9 @@ from patchwork_env.learning.config import load_config
 
 
 class FakePool:
-    """Does what a ``RayPool`` does, and keeps what jobs share.
+    """A ``RayPool`` without Ray, which keeps what jobs share."""
 
-    Args:
-        workers: How many workers do the jobs.
-    """
-
-    def __init__(self, workers):
-        self.workers = workers
-        self.places: set[tuple[str, int]] = set()
+    def __init__(self):
         self.shared: list = []
         self.jobs = 0
         self.error: Exception | None = None
@@ -28,24 +22,17 @@ class FakePool:
 
     def imap(self, function, shared, jobs):
         self.shared.append(shared)
-        self.places = set()
-        for turn, number in enumerate(self._random.permutation(len(jobs)).tolist()):
-            worker = turn % self.workers
-            self.places.add(("machine", worker))
+        for number in self._random.permutation(len(jobs)).tolist():
             self.jobs += 1
             given, job = pickle.loads(pickle.dumps((shared, jobs[number])))
             if self.error is not None:
                 raise self.error
             yield number, pickle.loads(pickle.dumps(function(given, job)))
 
-    def cancel(self):
-        """Nothing is in flight between the calls."""
-
 
 @contextmanager
 def shared(path, workers, *settings):
     """A trainer whose games are played by workers in this process, and their pool."""
     trainer = make_trainer(load_config(path, [f"cluster.workers={workers}", *settings]))
-    pool = FakePool(workers)
-    with trainer.played_by(pool):
-        yield trainer, pool
+    trainer.pool = pool = FakePool()
+    yield trainer, pool

@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from patchwork_env.errors import WorkerError
+from patchwork_env.errors import NoWorkersError, WorkerError
 
 pytest.importorskip("ray")
 
 from patchwork_env.learning.commands import tournament
-from patchwork_env.learning.distributed import OnCluster, RayPool, connected, do_jobs
+from patchwork_env.learning.distributed import RayPool, connected, do_jobs
 from tests.learning.distributed.test_processes import alive, die, wait_until
 
 pytestmark = pytest.mark.older
 
 ROOT = Path(__file__).parents[3]
-LOCAL = OnCluster("local", 2)
+LOCAL = "local"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,6 +62,16 @@ def describe_process(shared, job):
     return os.getpid(), torch.get_num_threads(), str(shared[0]), job.flags.writeable
 
 
+def count_others(folder, job):
+    """The number of jobs that are at work at the same time."""
+    mine = folder / str(job)
+    mine.touch()
+    time.sleep(0.3)
+    others = len(list(folder.iterdir())) - 1
+    mine.unlink()
+    return others
+
+
 def sleep(folder, job):
     """The first job is quick, the others are not."""
     (folder / f"{job}-{os.getpid()}").touch()
@@ -93,9 +103,18 @@ def output_after(process, number, seconds=30):
 
 
 def test_every_job_is_done_once():
-    for most in (None, 1):
-        assert sorted(do_jobs(add, 10, [3, 1, 2], OnCluster("local", most))) == [(0, 13), (1, 11), (2, 12)]
+    assert sorted(do_jobs(add, 10, [3, 1, 2], LOCAL)) == [(0, 13), (1, 11), (2, 12)]
     assert list(do_jobs(add, 10, [], LOCAL)) == []
+
+
+def test_a_pool_has_at_most_so_many_jobs_at_a_time(ray, tmp_path):
+    assert dict(RayPool(ray, 1).imap(count_others, tmp_path, [0, 1, 2])) == {0: 0, 1: 0, 2: 0}
+
+
+def test_a_cluster_without_processors_says_so(ray, monkeypatch, tmp_path):
+    monkeypatch.setattr(ray, "cluster_resources", dict)
+    with pytest.raises(NoWorkersError, match=r"the cluster has had no processor for 0\.1 s"):
+        list(RayPool(ray, patience=0.1).imap(sleep, tmp_path, [1]))
 
 
 def test_an_error_of_a_job_is_raised_as_it_is():

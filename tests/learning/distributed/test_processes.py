@@ -86,23 +86,6 @@ def test_an_error_of_a_job_is_raised_and_ends_no_other_process_of_the_program():
         assert other.poll() is None
 
 
-def test_what_cannot_be_sent_to_processes_is_an_error_that_says_so():
-    with pytest.raises(ValueError, match=r"Can't pickle .*: what several workers share must allow pickling"):
-        list(do_jobs(look, lambda: 0, [1, 2], 2))
-
-
-@pytest.mark.slow
-def test_a_function_of_a_notebook_is_an_error_that_says_so(monkeypatch):
-    """It can be pickled, but other processes find it in no module."""
-
-    def of_a_cell(): ...
-
-    of_a_cell.__module__, of_a_cell.__qualname__ = "__main__", "of_a_cell"
-    monkeypatch.setattr(sys.modules["__main__"], "of_a_cell", of_a_cell, raising=False)
-    with pytest.raises(ValueError, match=r"of_a_cell.*take 1 worker, .* not from a cell of a notebook"):
-        list(do_jobs(look, of_a_cell, [1, 2], 2))
-
-
 @pytest.mark.slow
 def test_a_process_that_dies_is_an_error_that_says_so():
     with pytest.raises(WorkerError, match="ended before its work was done"):

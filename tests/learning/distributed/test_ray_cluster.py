@@ -28,7 +28,7 @@ def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_conne
 def test_an_address_without_a_cluster_is_named(monkeypatch, address):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with (
-        pytest.raises(ConnectionError, match=rf"cluster\.address is '{address}', where no Ray answers"),
+        pytest.raises(ConnectionError, match=rf"cluster\.address is '{address}': no Ray that can be used"),
         connected(address, 1),
     ):
         pass
@@ -51,7 +51,7 @@ def test_a_cluster_of_another_ray_is_named(monkeypatch):
 
     monkeypatch.setattr(ray, "init", refuse)
     with (
-        pytest.raises(ConnectionError, match=r"'auto', whose Ray cannot be used from here: Version mismatch"),
+        pytest.raises(ConnectionError, match=r"'auto': no Ray that can be used: Version mismatch"),
         connected("auto", 1),
     ):
         pass

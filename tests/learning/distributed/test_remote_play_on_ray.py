@@ -13,15 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from patchwork_env.errors import NoWorkersError
-
 pytest.importorskip("ray")
 
 import ray
 from ray.cluster_utils import Cluster
 
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.common.workers import played_on_cluster
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed import RayPool
@@ -65,14 +62,14 @@ def paths(tmp_path_factory):
 
 @pytest.fixture
 def accident(monkeypatch):
-    """Sets what happens, once, when a job has begun: it is called with the place of a worker.
+    """Sets what happens, once, when a job has ended and others are at work.
 
-    It is called again before the next job ends if it returns False, as nothing could happen.
+    It is called again after the next job if it returns False, as nothing could happen.
     """
     planned, watch = [], RayPool._watch
 
     def watch_jobs(pool, has_result):
-        if planned and pool.places and planned[-1](sorted(pool.places)[0]) is not False:
+        if planned and has_result and planned[-1]() is not False:
             planned.pop()
         watch(pool, has_result)
 
@@ -80,7 +77,7 @@ def accident(monkeypatch):
     return planned.append
 
 
-def kill(_place):
+def kill():
     """Kills a worker at work, whose process Ray names after its function; returns whether there is one."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has ended meanwhile
@@ -110,7 +107,7 @@ def test_a_killed_worker_changes_nothing(nodes, paths, accident, name):
         for _ in range(4):
             expected.step()
     trainer = make_trainer(load_config(paths[name], ["cluster.workers=2", *settings]))
-    with played_on_cluster(trainer):
+    with trainer.workers():
         trainer.step()
         for _ in range(3):  # a worker that ends its job at this moment loses none
             accident(kill)
@@ -122,20 +119,19 @@ def test_a_lost_node_and_a_new_one_change_nothing(nodes, paths, accident):
     settings = ["total_steps=1000000"]
     lost = []
 
-    def lose_node(place):
-        node = next(node for node in nodes.worker_nodes if node.node_id == place[0])
-        nodes.remove_node(node, allow_graceful=False)
-        lost.append(node)
+    def lose_node():
+        lost.append(nodes.worker_nodes[0])
+        nodes.remove_node(lost[0], allow_graceful=False)
 
     trainer = make_trainer(load_config(paths["td"], ["cluster.workers=2", *settings]))
-    with played_on_cluster(trainer):
-        until(lambda: trainer.step()["cluster/workers"] == 2)
+    with trainer.workers():
+        trainer.step()
         accident(lose_node)
         trainer.step()
         assert len(lost) == 1
-        until(lambda: trainer.step()["cluster/workers"] == 1)
+        until(lambda: ray.cluster_resources()["CPU"] == 1)
+        trainer.step()
         nodes.add_node(num_cpus=1)
-        until(lambda: trainer.step()["cluster/workers"] == 2)
         trainer.step()
         expected = make_trainer(load_config(paths["td"], settings))
         while expected.iteration < trainer.iteration:
@@ -211,28 +207,3 @@ def test_an_interrupted_driver_saves_and_its_own_ray_ends_with_it(paths, undistu
     assert "stopped by SIGINT: saved" in said
     assert train.main(["--resume", str(run), "--set", "cluster.workers=0"]) == 0
     assert_same_end(run, undisturbed)
-
-
-# --- errors -------------------------------------------------------------------------------------------------
-
-
-def test_a_cluster_without_a_free_processor_says_so(nodes, paths):
-    @ray.remote(num_cpus=1)
-    class Occupant:
-        def begin(self):
-            return True
-
-    occupants = [Occupant.remote() for _ in range(2)]
-    ray.get([occupant.begin.remote() for occupant in occupants])
-    trainer = make_trainer(load_config(paths["td"], ["cluster.workers=3", "cluster.patience=3.0"]))
-    try:
-        with (
-            pytest.raises(
-                NoWorkersError, match=r"no worker for 3 s: the cluster has 2 processors, of which 0 are free"
-            ),
-            played_on_cluster(trainer),
-        ):
-            pass
-    finally:
-        for occupant in occupants:
-            ray.kill(occupant)

@@ -20,7 +20,12 @@ from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples, SearchedSelfPlay
 from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.workers import RemoteTrainer, Statistics, concatenated
+from patchwork_env.learning.algorithms.common.workers import (
+    IterationWork,
+    RemoteTrainer,
+    Statistics,
+    concatenated,
+)
 from patchwork_env.patchwork.figures import Ended
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 
@@ -36,7 +41,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         super().__init__(config)
         torch.manual_seed(config.seed)
         self.network = _new_network(config)
-        self.network.to(torch.device(config.device))
+        self.network.to(self.device)
         self.self_play = _new_self_play(config, settings.num_envs, config.seed, threads)
         self.learner = AlphaZeroLearner(self.network, settings, threads)
 
@@ -44,13 +49,11 @@ class AlphaZeroTrainer(RemoteTrainer):
         examples, ended = self.self_play.play(self.network, self.config.alphazero.rollout_steps, self.random)
         return examples, self._statistics(ended)
 
-    @classmethod
-    def play_job(
-        cls, config: AlphaZeroConfig, weights: trainer.Arrays, progress: float, job: SelfPlayJob
-    ) -> SelfPlayResult:
-        """Plays the turns of an iteration in each of some games as they stand."""
-        network = _new_network(config)
-        network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    @staticmethod
+    def play_job(work: IterationWork, job: SelfPlayJob) -> SelfPlayResult:
+        """Play the turns of an iteration in each game of a job."""
+        config, network = work.config, _new_network(work.config)
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in work.weights.items()})
         self_play = _new_self_play(config, len(job.stats["counts"]), 0)
         self_play.env.restore(dict(job.games))
         self_play.stats.restore(job.stats)
@@ -74,7 +77,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         return jobs
 
     def combine(self, results: Sequence[SelfPlayResult]) -> tuple[Examples, Statistics]:
-        """Goes on with the games."""
+        """Continue the games of all jobs; return their examples and statistics."""
         for own, name in ((self.self_play.env, "games"), (self.self_play.stats, "stats")):
             parts = [getattr(result, name) for result in results]
             own.restore({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
@@ -95,7 +98,7 @@ class AlphaZeroTrainer(RemoteTrainer):
             raise ValueError(f"the examples have {lengths}; they need {counts.sum()} and {len(states)}")
 
     def agent(self) -> Agent:
-        """Plays with the search of evaluations."""
+        """Return the agent that plays with the search of evaluations."""
         return self._agent_of(self.network, f"step {self.steps}")
 
     def stored_agent(self, folder: Path) -> Agent:

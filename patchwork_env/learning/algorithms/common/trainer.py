@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
+from patchwork_env.errors import ConfigError
 from patchwork_env.games import part_of
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 
@@ -37,6 +39,7 @@ class Trainer(ABC):
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
+        self.device = usable_device(config.device)
         self.steps = 0
         self.iteration = 0
         self.seconds = 0.0
@@ -51,6 +54,10 @@ class Trainer(ABC):
     def progress(self) -> float:
         """The fraction of the run that is done, for schedules."""
         return min(1.0, self.steps / self.config.total_steps)
+
+    def workers(self) -> AbstractContextManager[None]:
+        """Return a context in which workers of a cluster play the games, if the algorithm has any."""
+        return nullcontext()
 
     @abstractmethod
     def step(self) -> dict[str, float]:
@@ -116,9 +123,29 @@ def prefixed(group: str, metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def make_trainer(config: RunConfig) -> Trainer:
-    """Return the trainer of the game and algorithm of a configuration."""
-    trainer: Trainer = trainer_class(config)(config)
+    """Return the trainer of a configuration.
+
+    ConfigError if PyTorch cannot use the device, or there is not enough memory.
+    """
+    try:
+        trainer: Trainer = trainer_class(config)(config)
+    except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for memory
+        if not isinstance(error, MemoryError) and "alloc" not in str(error):
+            raise
+        raise ConfigError(f"the games and networks need more memory than there is: {error}") from None
     return trainer
+
+
+def usable_device(name: str) -> str:
+    """Return the name of a device, with ``auto`` resolved; ConfigError if PyTorch cannot use it."""
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.zeros(1, device=name).item()
+    except (RuntimeError, AssertionError) as error:  # PyTorch asserts that it was built with the device
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"device is {name!r}, which PyTorch cannot use here: {reason}") from None
+    return name
 
 
 def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Trainers that learn from the games of the last iterations, which a Ray cluster can play.
 
-Games depend on the configuration, the weights, the progress and the seed with which they begin, and on
-nothing else: neither on the number of workers, nor on which worker plays which games, nor on lost workers.
+Games depend on the configuration, the weights, the progress and the seed with which they begin, not on the
+number of workers or on lost ones.
 """
 
 from __future__ import annotations
@@ -21,14 +21,7 @@ import numpy.typing as npt
 
 from patchwork_env.errors import NoWorkersError
 from patchwork_env.games import rules_of
-from patchwork_env.learning.algorithms.common.trainer import (
-    Arrays,
-    State,
-    Trainer,
-    as_arrays,
-    as_tensors,
-    prefixed,
-)
+from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed import RayPool, connected
 from patchwork_env.learning.system import made_with, tune_malloc
@@ -38,21 +31,19 @@ _Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 
 
 class IterationWork(NamedTuple):
-    """All that the games of an iteration depend on; their jobs follow from the seed."""
+    """The inputs that all jobs of an iteration share."""
 
-    config: ClusterRun
+    config: Any
     versions: dict[str, str]
-    weights: Arrays
+    weights: trainer.Arrays
     progress: float
-    seed: np.uint64
 
 
-class RemoteTrainer(Trainer):
-    """A trainer that learns from the last iterations, whose games its own threads play, or workers.
+class RemoteTrainer(trainer.Trainer):
+    """A trainer that learns from the last iterations, whose games its own threads or workers play.
 
     ``window`` has named tuples of arrays, oldest first, such as ``no_examples``; one array is ``states``.
     ``learner.update`` takes all of them as one, the progress and random numbers, and returns losses.
-    ``playing`` are the results of the games that workers play at present.
     """
 
     config: ClusterRun
@@ -63,22 +54,22 @@ class RemoteTrainer(Trainer):
         super().__init__(config)
         self.random = np.random.default_rng(config.seed)
         self.window: deque[Any] = deque(maxlen=config.learning.window)
-        self.playing: Future[list[Any]] | None = None
-        self._work: IterationWork | None = None  # of the games in flight
-        self._pool: RayPool | None = None
-        self._thread: ThreadPoolExecutor
+        self.pool: RayPool | None = None
+        self.playing: Future[list[tuple[int, Any]]] | None = None  # the results of workers
+        self._in_flight: trainer.State | None = None  # the weights, progress and seed of these games
+        self._thread = ThreadPoolExecutor(1, "workers")
 
     @abstractmethod
     def play_here(self) -> tuple[Any, Statistics]:
         """Play the games of an iteration in this process; return the same as :meth:`combine`."""
 
-    @classmethod
+    @staticmethod
     @abstractmethod
-    def play_job(cls, config: Any, weights: Arrays, progress: float, job: Any) -> Any:
-        """Play a job in the process of a worker: a tuple with ``examples`` that depends on these alone."""
+    def play_job(work: IterationWork, job: Any) -> Any:
+        """Play a job in the process of a worker; return a tuple with ``examples``."""
 
     @abstractmethod
-    def weights(self) -> Arrays:
+    def weights(self) -> trainer.Arrays:
         """Return a copy of the weights that play."""
 
     @abstractmethod
@@ -95,78 +86,69 @@ class RemoteTrainer(Trainer):
 
     def step(self) -> dict[str, float]:
         """Play the games of an iteration and learn from the window."""
-        began, workers = time.perf_counter(), dict[str, float]()
-        if self._pool is None:
+        began = time.perf_counter()
+        if self.pool is None:
             examples, statistics = self.play_here()
         else:
-            examples, statistics = self._play_on(self._pool)
-            workers["cluster/workers"] = len(self._pool.places)
+            playing = self.playing or self._begin_games(self.pool)
+            examples, statistics = self.combine([result for _, result in sorted(playing.result())])
+            self.playing = self._in_flight = None
         turns = int(statistics.pop("turns"))
-        if self._pool and self.config.cluster.ahead and self.steps + turns < self.config.total_steps:
-            self._begin_games(self._pool)
+        if self.pool and self.config.cluster.ahead and self.steps + turns < self.config.total_steps:
+            self.playing = self._begin_games(self.pool)
         self.window.append(examples)
         collected = time.perf_counter()
         losses = self.learner.update(concatenated(self.window), self.progress, self.random)
         learned = time.perf_counter()
         return (
-            prefixed("games", statistics)
-            | prefixed("losses", losses)
+            trainer.prefixed("games", statistics)
+            | trainer.prefixed("losses", losses)
             | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
-            | workers
             | self._count_iteration(turns, began)
         )
 
     @contextmanager
-    def played_by(self, pool: RayPool) -> Iterator[None]:
-        """Have a pool play the games within the block; those in flight at its end are cancelled."""
-        with ThreadPoolExecutor(1, "workers") as self._thread:
-            self._pool = pool
+    def workers(self) -> Iterator[None]:
+        """Have the workers of the configuration, if there are any, play the games within the block."""
+        cluster = self.config.cluster
+        if not cluster.workers:
+            yield
+            return
+        with connected(cluster.address, cluster.workers) as ray:
+            self.pool = RayPool(ray, cluster.workers, cluster.patience)
             try:
                 yield
             finally:
-                pool.cancel()
-                self._pool = None
+                self.pool.cancel()
 
-    def _begin_games(self, pool: RayPool) -> None:
+    def _begin_games(self, pool: RayPool) -> Future[list[tuple[int, Any]]]:
         """Begin the games of an iteration, or those that were in flight when the run was saved."""
-        if self._work is None:
-            seed = draw_seed(self.random)
-            self._work = IterationWork(self.config, versions(), self.weights(), self.progress, seed)
-        work, jobs = self._work, self.jobs(self._work.seed, self.config.cluster.games_per_job)
-        self.playing = self._thread.submit(lambda: in_order(pool.imap(play_job, work, jobs)))
+        if self._in_flight is None:
+            seed = int(self.random.integers(2**64, dtype=np.uint64))
+            own = trainer.as_tensors(self.weights())
+            self._in_flight = {"weights": own, "progress": self.progress, "seed": seed}
+        weights, progress = trainer.as_arrays(self._in_flight["weights"]), self._in_flight["progress"]
+        work = IterationWork(self.config, versions(), weights, progress)
+        jobs = self.jobs(np.uint64(self._in_flight["seed"]), self.config.cluster.games_per_job)
+        return self._thread.submit(lambda: list(pool.imap(play_job, work, jobs)))
 
-    def _play_on(self, pool: RayPool) -> tuple[Any, Statistics]:
-        if self.playing is None:
-            self._begin_games(pool)
-        assert self.playing is not None
-        results = self.playing.result()
-        self.playing = self._work = None
-        return self.combine(results)
-
-    def state_dict(self) -> State:
-        """Return the random numbers, the window, and what the games in flight began with."""
-        window = {str(number): as_tensors(batch._asdict()) for number, batch in enumerate(self.window)}
+    def state_dict(self) -> trainer.State:
+        """Return the random numbers, the window, and the inputs of the games in flight."""
+        batches = enumerate(self.window)
+        window = {str(number): trainer.as_tensors(batch._asdict()) for number, batch in batches}
         state = super().state_dict() | {"random": self.random.bit_generator.state, "window": window}
-        if (work := self._work) is not None:
-            weights = as_tensors(work.weights)
-            state["in_flight"] = {"weights": weights, "progress": work.progress, "seed": int(work.seed)}
-        return state
+        return state | ({"in_flight": self._in_flight} if self._in_flight else {})
 
-    def load_state_dict(self, state: State) -> None:
-        """Go on from a state; without workers, games in flight are given up."""
+    def load_state_dict(self, state: trainer.State) -> None:
+        """Continue from a state; without workers, games in flight are given up."""
         super().load_state_dict(state)
         self.random.bit_generator.state = state["random"]
+        batches = [state["window"][str(number)] for number in range(len(state["window"]))]
         self.window.clear()
-        for number in range(len(state["window"])):
-            self.window.append(self._checked(as_arrays(state["window"][str(number)])))
-        if self._pool is not None and "in_flight" in state:
-            work, own = state["in_flight"], self.weights()
-            weights, seed = as_arrays(work["weights"]), np.uint64(work["seed"])
-            if _shapes(weights) != _shapes(own):
-                raise ValueError("the weights of the games in flight do not fit the network of this run")
-            self._work = IterationWork(self.config, versions(), weights, work["progress"], seed)
+        self.window.extend(self._checked(trainer.as_arrays(batch)) for batch in batches)
+        self._in_flight = state.get("in_flight") if self.pool else None
 
-    def _checked(self, arrays: Arrays) -> Any:
+    def _checked(self, arrays: trainer.Arrays) -> Any:
         """Return examples from a file, after all checks that kernels rely on."""
         own = self.no_examples._asdict().items()
         examples = type(self.no_examples)(**{name: _like(arrays[name], array) for name, array in own})
@@ -175,32 +157,16 @@ class RemoteTrainer(Trainer):
         return examples
 
 
-@contextmanager
-def played_on_cluster(trainer: RemoteTrainer) -> Iterator[None]:
-    """Have the cluster of the configuration play the games within the block."""
-    cluster = trainer.config.cluster
-    with connected(cluster.address, cluster.workers) as ray:
-        pool = RayPool(ray, cluster.workers, cluster.patience)
-        pool.wait_for_processor()
-        with trainer.played_by(pool):
-            yield
-
-
 def play_job(work: IterationWork, job: Any) -> Any:
     """Play a job in the process of a worker; NoWorkersError if it has other versions of packages."""
-    own = versions()
-    others = [
-        f"{name} {own.get(name, 'missing')} instead of {version}"
-        for name, version in work.versions.items()
-        if own.get(name) != version
-    ]
-    if others:
+    if others := dict(work.versions.items() - versions().items()):
+        own = {name: versions().get(name, "missing") for name in others}
         raise NoWorkersError(
-            f"the machine {platform.node()} of the cluster has {', '.join(others)}: workers need what the "
-            "learner has"
+            f"the machine {platform.node()} of the cluster has {own}; the learner has {others}: "
+            "install the same versions"
         )
     tune_malloc()
-    return trainer_class(work.config).play_job(work.config, work.weights, work.progress, job)
+    return trainer_class(work.config).play_job(work, job)
 
 
 @cache
@@ -209,24 +175,10 @@ def versions() -> dict[str, str]:
     return {name: version for name, version in made_with().items() if name != "machine"}
 
 
-def in_order(results: Iterable[tuple[int, Any]]) -> list[Any]:
-    """Return results in the order of their indices."""
-    return [result for _, result in sorted(results, key=lambda numbered: numbered[0])]
-
-
-def draw_seed(random: np.random.Generator) -> np.uint64:
-    """Draw a seed for the games of an iteration."""
-    return random.integers(2**64, dtype=np.uint64)
-
-
 def concatenated(batches: Iterable[_Batch]) -> _Batch:
     """Concatenate batches of one type, at least one."""
     listed = list(batches)
     return type(listed[0])(*(np.concatenate(arrays) for arrays in zip(*listed, strict=True)))
-
-
-def _shapes(arrays: Arrays) -> dict[str, tuple[Any, ...]]:
-    return {name: (array.dtype, array.shape) for name, array in arrays.items()}
 
 
 def _like(array: npt.NDArray[Any], own: npt.NDArray[Any]) -> npt.NDArray[Any]:

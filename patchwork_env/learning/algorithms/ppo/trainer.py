@@ -42,8 +42,8 @@ class PpoTrainer(trainer.Trainer):
         super().__init__(config)
         torch.manual_seed(config.seed)
         self.network = network_class(config.game)(config.network)
-        self.network.to(torch.device(config.device))
-        self.network.trunk.dtype = _trunk_dtype(config)
+        self.network.to(self.device)
+        self.network.trunk.dtype = _trunk_dtype(config.ppo.precision, self.device)
         if config.network.lookahead:
             self.network.look_ahead(0)
         self.trained = self.network if config.ppo.averaging_power is None else copy.deepcopy(self.network)
@@ -133,8 +133,7 @@ class PpoTrainer(trainer.Trainer):
             raise ValueError(f"opponents holds {min(wrong)}; allowed are {sorted(allowed)}")
 
 
-def _trunk_dtype(config: PpoConfig) -> torch.dtype:
-    precision = config.ppo.precision
+def _trunk_dtype(precision: str, device: str) -> torch.dtype:
     if precision == "auto":
-        precision = "bfloat16" if config.device == "cpu" and multiplies_bfloat16() else "float32"
+        precision = "bfloat16" if device == "cpu" and multiplies_bfloat16() else "float32"
     return torch.bfloat16 if precision == "bfloat16" else torch.float32

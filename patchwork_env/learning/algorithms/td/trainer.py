@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from patchwork_env.games import part_of, rules_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.common.trainer import Arrays, State, statistics_of_games
 from patchwork_env.learning.algorithms.common.workers import (
+    IterationWork,
     RemoteTrainer,
     Statistics,
     concatenated,
-    draw_seed,
 )
 from patchwork_env.learning.algorithms.td.config import ValueRun
 from patchwork_env.learning.algorithms.td.learner import Played, Positions, ValueGame, ValueLearner
@@ -44,18 +43,18 @@ class TdTrainer(RemoteTrainer):
         return metrics | {"time/games_per_second": rate}
 
     def play_here(self) -> tuple[Positions, Statistics]:
-        streams = seed_streams(draw_seed(self.random), self.config.learning.games)
+        streams = seed_streams(self.random.integers(2**64, dtype=np.uint64), self.config.learning.games)
         play = partial(self.game.play, self.learner.average, self.progress)
         return self.combine(self._threads.map(play, self._threads.split(streams)))
 
-    @classmethod
-    def play_job(cls, config: Any, weights: Arrays, progress: float, job: Streams) -> Played:
-        """Plays the same games from the random streams of a job as a run without workers."""
-        game = new_game(config)
+    @staticmethod
+    def play_job(work: IterationWork, job: Streams) -> Played:
+        """Play the same games from the random streams of a job as a run without workers."""
+        game = new_game(work.config)
         record = aligned_records(game.weights)
-        for name, array in weights.items():
+        for name, array in work.weights.items():
             record[name] = array
-        return game.play(record, progress, job)
+        return game.play(record, work.progress, job)
 
     def weights(self) -> Arrays:
         return {name: array.copy() for name, array in arrays_of(self.learner.average).items()}
@@ -80,7 +79,7 @@ class TdTrainer(RemoteTrainer):
             raise ValueError(f"there are {len(states)} positions and targets for {len(targets)}")
 
     def agent(self) -> Agent:
-        """Plays the best action by the trained value, without further search."""
+        """Return the agent that plays the best action by the trained value, without further search."""
         return self.game.agent(self.learner.trained, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
