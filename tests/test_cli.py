@@ -267,6 +267,7 @@ def test_an_option_with_one_value_is_given_once(name, monkeypatch, capsys):
         ("train quick --resume run", "given are NAME and --resume; "),
         ("train --explain seed --list", "given are --list and --explain; "),
         ("train --list --set seed=1", "--set would have no effect: "),
+        ("train quick --set seed=1 threads=1 --set seed=2", "--set gives 'seed' twice; "),
         ("train --resume run --run-dir other", "--run-dir would have no effect: "),
         ("compare run --export out --metric score --out out", "--metric, --out would have no effect: "),
         ("compare run --figures svg", "--figures would have no effect: "),

@@ -23,17 +23,17 @@ _NUM_COUNTED = 4
 
 
 class GameStats:
-    """Statistics of the games of a batch, all of which begin now."""
+    """Counts what happens in a batch of games, all of which begin now, from the first turn of each."""
 
     def __init__(self, num_games: int) -> None:
         self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Return the :meth:`Ended.figures` of the games that end with the next turns."""
+        """The :meth:`Ended.figures` of the games that end with the next turns."""
         return self.ended(states, actions).figures()
 
     def ended(self, states: States, actions: npt.NDArray[np.int64]) -> Ended:
-        """Count the next turns; returns the games that end with them.
+        """Counts the next turns; returns the games that end with them.
 
         ``states`` are the ``(T, num_games)`` records before each turn, in which a new game follows where one
         ends, and ``actions`` those of these turns.
@@ -43,11 +43,11 @@ class GameStats:
         return Ended(finals[:ended].copy(), counted[:ended].copy())
 
     def save(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Return the counts of the games in progress, for :meth:`restore`."""
+        """The counts of the games in progress, for :meth:`restore`."""
         return {"counts": self._counts.copy()}
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.int64]]) -> None:
-        """Restore the arrays of :meth:`save`; ValueError if their number of games differs."""
+        """Goes on from what :meth:`save` returned; ValueError if it is of another number of games."""
         if saved["counts"].shape != self._counts.shape:
             shapes = saved["counts"].shape, self._counts.shape
             raise ValueError(f"the saved counts have the shape {shapes[0]}; this batch needs {shapes[1]}")
@@ -61,12 +61,13 @@ class Ended(NamedTuple):
     counts: npt.NDArray[np.int64]  # (k, 4), the counts of GameStats in each
 
     def figures(self) -> dict[str, float]:
-        """Return :func:`statistics_of_games`, both players' turns, and a player's buttons by origin."""
+        """Return :func:`statistics_of_games`, the turns of both players, and a player's buttons."""
         if not len(self.finals):
             return {}
         means = self.counts.mean(0)
         return statistics_of_games(self.finals) | {
             "turns_per_game": float(means[_TURNS]),
+            "buttons_spent": float(means[SPENT] / NUM_PLAYERS),
             "buttons_from_income": float(means[FROM_INCOME] / NUM_PLAYERS),
             "buttons_from_advancing": float(means[FROM_ADVANCING] / NUM_PLAYERS),
         }
@@ -95,7 +96,6 @@ def statistics_of_games(finals: States) -> dict[str, float]:
     - ``score``, ``winner_score``, ``loser_score``: the scores of all players, of the better and of the other
       one.
     - ``empty_cells``, ``income``, ``buttons``: see :func:`player_figures`.
-    - ``buttons_spent``: the buttons that a player spent in the whole game.
     - ``bonus_tiles``: the share of the games in which a player owns the bonus tile.
     """
     if not len(finals):
@@ -107,14 +107,13 @@ def statistics_of_games(finals: States) -> dict[str, float]:
         "winner_score": float(scores.max(1).mean()),
         "loser_score": float(scores.min(1).mean()),
         **{name: float(figures[name].mean()) for name in ("empty_cells", "income", "buttons")},
-        "buttons_spent": float(_spent(finals).mean() / NUM_PLAYERS),
         "bonus_tiles": float(figures["bonus_tile"].any(1).mean()),
     }
 
 
 @kernel
 def apply_counting(states: States, i: int, action: int, economy: npt.NDArray[np.int64]) -> None:
-    """Play a legal action and add the buttons that it moves to ``economy``."""
+    """Plays a legal action and adds the buttons that it moves to ``economy``."""
     player = states[i]["current_player"]
     buttons, position = int(states[i]["buttons"][player]), int(states[i]["position"][player])
     price, advanced = 0, 0
@@ -137,7 +136,7 @@ def _replay(
     finals: States,
     counted: npt.NDArray[np.int64],
 ) -> int:
-    """Play and count every turn on a copy; list the games that ended, and return their number."""
+    """Plays every turn on a copy and counts; lists the games that ended; returns their number."""
     ended = 0
     for t in range(len(states)):
         for i in range(len(counts)):
@@ -157,11 +156,3 @@ def _count_up(finals: States, scores: npt.NDArray[np.int64], empty: npt.NDArray[
         for player in range(NUM_PLAYERS):
             scores[i, player] = score(finals, i, player)
             empty[i, player] = empty_cells(finals, i, player)
-
-
-def _spent(finals: States) -> npt.NDArray[np.int64]:
-    """Return the buttons that both players together paid in each game: the prices of the patches bought."""
-    circles = finals["circle"]
-    is_left = np.arange(circles.shape[1]) < finals["num_patches"][:, None]
-    spent: npt.NDArray[np.int64] = PRICES.sum() - np.where(is_left, PRICES[circles], 0).sum(1)
-    return spent

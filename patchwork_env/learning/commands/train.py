@@ -46,6 +46,9 @@ def _run(options: argparse.Namespace) -> int:
         refuse(options, ["run_dir"], "it is for new runs; a run that is resumed keeps its folder")
     if options.set and not (source or options.resume):
         options.fail("--set would have no effect: it changes the configuration of a run")
+    keys = [override.partition("=")[0] for override in options.set]
+    if twice := next((key for key in keys if keys.count(key) > 1), None):
+        options.fail(f"--set gives {short_repr(twice)} twice; give each key once")
 
     from patchwork_env.learning.config import explain, list_configs, load_config
 

@@ -1,4 +1,4 @@
-"""The configuration of a run: typed, strict, and made of defaults, a YAML file and ``--set``."""
+"""The configuration of a run: typed and strict, from defaults, a YAML file and ``--set``."""
 
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.core.sections import Section

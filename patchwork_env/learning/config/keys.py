@@ -15,9 +15,9 @@ from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.core.sections import WHOLE, Fixed, Section
 from patchwork_env.games import PATCHWORK, rules_of
 
-# Every number has a lower and an upper bound. The upper ones are far above what is of use, and keep what is
-# computed from the numbers finite.
-Steps = Annotated[int, Field(ge=1, le=9 * 10**9), WHOLE]  # the names of files have ten digits for them
+# Every number has a lower and an upper bound. The upper bounds are far above useful values, and keep results
+# finite.
+Steps = Annotated[int, Field(ge=1, le=9 * 10**9), WHOLE]  # ten digits in names of files
 Positive = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 Size = Annotated[int, Field(ge=1, le=10**6), WHOLE]
 Several = Annotated[int, Field(ge=2, le=10**6), WHOLE]
@@ -34,7 +34,7 @@ Specs = Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_
 
 
 def section_of(kind: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """Return the type of the section that a field holds; None if there is no such section."""
+    """Return the type of a section by its key; None if there is no such section."""
     field = kind.model_fields.get(key)
     annotation = field.annotation if field else None
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
@@ -69,7 +69,7 @@ OTHER_NAMES = {
 
 
 def name_here(name: str, known: Iterable[str]) -> str | None:
-    """Return the known key that another library calls by a name; None if there is none."""
+    """Return the known key for a name of another library, or None."""
     return next((key for key in known if name in OTHER_NAMES.get(key, ())), None)
 
 
@@ -171,7 +171,7 @@ class Cluster(Section):
     """Whether workers play the games of the next iteration while the learner learns, with weights that are
     one iteration older, or wait for the new weights."""
     patience: Rate = 120.0
-    """Seconds without any worker after which the run ends with an error."""
+    """Seconds without any processor in the cluster after which the run ends with an error."""
 
 
 # --- runs ---------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ Trackers = Annotated[
 
 
 def changes_learning(key: str) -> bool:
-    """Whether a key, by its full name, changes what is learned, other than by chance."""
+    """Return True if a key, by its full name, changes what is learned, other than by chance."""
     notes = ("seed", "description", "tracker", "checkpoint_every", "checkpoint_minutes", "evaluation")
     return key.partition(".")[0] not in notes
 
@@ -232,8 +232,8 @@ class RunConfig(Section):
     """The device on which PyTorch learns: ``cpu``, ``cuda`` or another of its names; ``auto`` takes a GPU if
     there is one."""
     tracker: Trackers = ("tensorboard",)
-    """Where metrics go in addition to ``metrics.jsonl``, one name or several: ``tensorboard`` is a file in
-    the folder of the run, ``wandb`` and ``mlflow`` are services; ``none`` is nowhere."""
+    """Places for metrics besides ``metrics.jsonl``, one name or several: ``tensorboard`` is a file in the
+    folder of the run, ``wandb`` and ``mlflow`` are services; ``none`` stores them nowhere else."""
     evaluation: Evaluation = Evaluation()
 
     @property

@@ -5,10 +5,10 @@ The message about a mistake names the key, where its value comes from, and the n
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -39,13 +39,12 @@ _CONFIGS = {
     "solo_td": "patchwork_env.learning.algorithms.td.config:SoloTdConfig",
     "td": "patchwork_env.learning.algorithms.td.config:TdConfig",
 }
-"""The configuration of each algorithm, by name, for those of other libraries stand above this module."""
+"""The configuration class of each algorithm, by name: its module is imported only when needed."""
 _PACKAGE = Path(__file__).resolve().parents[2]
 CONFIGS = _PACKAGE / "configs" if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent / "configs"
 """The folder of the configurations that come with the project, in an installation or in a clone."""
 _MOST_BYTES = 2**18  # the largest file of a configuration
-_MOST_PROBLEMS = 5  # how many of the things that are wrong a message names
-_MOST_DOTS = 16  # how deep the key of an override may lie
+_MOST_PROBLEMS = 5  # the number of problems that a message names
 _BOUNDS = {
     "minimum": "at least",
     "exclusiveMinimum": "above",
@@ -55,7 +54,7 @@ _BOUNDS = {
     "minLength": "of at least so many characters:",
 }
 _KINDS = {"tuple_type": "it must be a list", "model_type": "it must be a section"}
-"""The words of YAML for errors that pydantic puts in those of Python."""
+"""Messages in the words of YAML instead of those of Python."""
 
 
 _EARLIER_MARGINS = {"margin_scale": 40.0, "margin_cut": 1.0}
@@ -73,8 +72,8 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bo
         stored: Whether the file is that of a run, which may be older than some keys.
 
     Raises:
-        ConfigError: The file is missing or not valid YAML, a key is unknown or of no use to the algorithm, or
-            a value has a wrong type or range.
+        ConfigError: The file is missing or not valid YAML, the algorithm does not read a key, or a value is not
+            allowed.
     """
     path = find_config(source)
     tree = _read_yaml(path)
@@ -94,8 +93,6 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bo
             f"{_source('.'.join(map(str, problem['loc'])), path, overrides)}: {_explain(problem, kind)}"
             for problem in error.errors(include_url=False)[:_MOST_PROBLEMS]
         ]
-        if error.error_count() > _MOST_PROBLEMS:
-            problems.append(f"and {error.error_count() - _MOST_PROBLEMS:,} more")
         raise ConfigError("; ".join(problems)) from None
 
 
@@ -124,11 +121,11 @@ def _apply_override(tree: dict[str, Any], override: str) -> str:
     source = f"--set {one_line(override)}"
     if not equals or not key:
         raise ConfigError(f"{source}: must have the form key=value")
-    *sections, name = key.split(".", maxsplit=_MOST_DOTS)
+    *sections, name = key.split(".")
     for section in sections:
         tree = tree.setdefault(section, {})
         if not isinstance(tree, dict):
-            raise ConfigError(f"{source}: {short_repr(section)} is no section")
+            raise ConfigError(f"{source}: {short_repr(section)} is not a section")
     try:
         tree[name] = parse_yaml(text)
     except ValueError as error:
@@ -148,13 +145,13 @@ def _merged(default: Any, value: Any) -> Any:
 
 @cache
 def algorithms() -> Mapping[str, type[RunConfig]]:
-    """Return the configurations of all algorithms by name; neither trainers nor PyTorch are imported."""
+    """Return the configuration classes of all algorithms by name, without importing PyTorch."""
     return {name: resolve_name(config) for name, config in _CONFIGS.items()}
 
 
 def _config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     """Return the configuration class of an algorithm, which must learn the game; import no other."""
-    if algorithm not in tuple(_CONFIGS):  # which may be no text
+    if algorithm not in tuple(_CONFIGS):  # an unhashable value, too
         close = nearest(str(algorithm), _CONFIGS)
         hint = f"did you mean {close!r}?" if close else f"known are {', '.join(_CONFIGS)}"
         raise ConfigError(f"algorithm is {short_repr(algorithm)}; {hint}")
@@ -175,18 +172,13 @@ def trainer_class(config: RunConfig) -> Any:
 
 def find_config(source: str | Path) -> Path:
     """Return the file of a shipped configuration by its name, such as ``quick``, or of any by its path."""
-    if not isinstance(source, str | Path):
-        raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
     path = Path(source)
-    with suppress(OSError):  # the name is too long for the system
-        if path.is_file():
-            return path
     shipped = {file.stem: file for file in sorted(CONFIGS.glob("*.yaml"))}
+    if os.path.isfile(path):  # False for a name that is too long, too
+        return path
     if str(source) in shipped:
         return shipped[str(source)]
-    beside = sorted(map(str, path.parent.glob("*.yaml"))) if path.suffix == ".yaml" else []
-    known = [*beside, *shipped]
-    close = nearest(str(source), known) or nearest(path.stem, shipped)
+    close = nearest(path.stem, shipped)
     hint = f"did you mean {close}?" if close else "train --list lists those that come with the project"
     raise ConfigError(f"there is no configuration {one_line(str(source))}; {hint}")
 
@@ -205,14 +197,14 @@ def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
 
 
 def _explain(problem: Any, kind: type[RunConfig]) -> str:
-    """Return the message about a problem, mostly in the words of pydantic."""
+    """Return the message about a problem, in most cases that of pydantic."""
     location = tuple(map(str, problem["loc"]))
     key, value = one_line(".".join(location)), problem["input"]
     message = one_line(problem["msg"].removeprefix("Value error, "))
     if problem["type"] == "extra_forbidden":
         return _explain_unknown(location, kind)
     if problem["type"] == "invalid_key":
-        return f"the key {key} must be a text"
+        return f"the key {key} must be a string"
     message = _KINDS.get(problem["type"], message)
     if not key:
         return message
@@ -226,7 +218,7 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
     readers = [reader for reader, other in algorithms().items() if section_of(other, key)]
     if readers:
         return (
-            f"the section {short_repr(key)} is of no use to the algorithm {kind().algorithm!r}; "
+            f"the algorithm {kind().algorithm!r} does not read the section {short_repr(key)}; "
             f"it is read by {', '.join(readers)}"
         )
     section: type[BaseModel] = kind
@@ -247,7 +239,7 @@ def _explain_unknown(location: tuple[str, ...], kind: type[RunConfig]) -> str:
 
 
 class Key(NamedTuple):
-    """A key of a configuration: its full name, and in words its type, its default and what it does."""
+    """The full name of a key of a configuration, and its type, default and description as text."""
 
     name: str
     type: str
@@ -260,14 +252,14 @@ class Key(NamedTuple):
 
 
 def explain(names: Sequence[str] = ()) -> str:
-    """Default, type and meaning of all keys of algorithms, sections or keys, also named without sections.
+    """Return default, type and meaning of all keys of algorithms, sections or keys.
 
-    Without names they are those of the keys that runs of all algorithms share.
+    A key may be named without its section. Without names, return those of the keys that all algorithms share.
     """
     names = as_texts(names, "names", ConfigError)
     by_algorithm = {name: {key.name: key for key in keys_of(kind())} for name, kind in algorithms().items()}
     keys: dict[str, Key] = {}
-    for own in (*by_algorithm.values(), by_algorithm[DEFAULT_ALGORITHM]):  # which has the shared defaults
+    for own in (*by_algorithm.values(), by_algorithm[DEFAULT_ALGORITHM]):  # its shared defaults win
         keys |= own
     keys["algorithm"] = keys["algorithm"]._replace(type=" | ".join(by_algorithm))
     if not names:
@@ -298,7 +290,7 @@ def _hint(name: str, keys: Collection[str]) -> str:
 
 
 def keys_of(section: BaseModel, prefix: str = "") -> Iterator[Key]:
-    """All keys of a configuration and of its sections in their order, with their values as defaults."""
+    """Yield all keys of a configuration and of its sections in their order, with their values as defaults."""
     properties = type(section).model_json_schema()["properties"]
     for name, field in type(section).model_fields.items():
         value, description = getattr(section, name), field.description or ""
@@ -334,12 +326,12 @@ def _text_of(default: Any) -> str:
 
 
 class _YamlLoader(yaml.SafeLoader):
-    """YAML in which ``1e-3`` is a number, as elsewhere, no key appears twice, and nothing is an alias."""
+    """YAML in which ``1e-3`` is a number, no key appears twice, and there are no aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Read a value with all that is in it."""
-        if self.check_event(yaml.AliasEvent):  # a few of them stand for texts of any length
-            raise yaml.YAMLError("aliases (*name) are not read: write out what they stand for")
+        """Read a value with everything in it."""
+        if self.check_event(yaml.AliasEvent):  # a few can expand to text of any length
+            raise yaml.YAMLError("aliases (*name) are not allowed: repeat the value")
         node = super().compose_node(parent, index)
         if isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -355,20 +347,16 @@ _YamlLoader.add_implicit_resolver(
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse YAML as that of configurations; whatever is wrong is a ValueError of one line."""
+    """Parse YAML as in configurations; every mistake is a ValueError of one line."""
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.MarkedYAMLError as error:
         mark, problem = error.problem_mark, one_line(str(error.problem))
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ValueError(f"{where}{problem}") from None
-    except yaml.YAMLError as error:
-        raise ValueError(one_line(str(error))) from None
-    except RecursionError:
-        raise ValueError("lists and mappings are nested too deeply") from None
-    except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError) as error:  # !!bool foo
-        reason = one_line(str(error)) if isinstance(error, ValueError) else "it does not fit its tag"
-        raise ValueError(f"a value cannot be read: {reason}") from None
+    except Exception as error:  # a tag such as !!bool can raise any
+        kind = "" if isinstance(error, yaml.YAMLError) else f"{type(error).__name__}: "
+        raise ValueError(one_line(f"{kind}{error}")) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
