@@ -17,24 +17,24 @@ from patchwork_env.core.names import did_you_mean, short_repr
 PROGRAM = "patchwork-env"
 
 COMMANDS = {
-    "play": "a page in the browser to play and analyse on",
+    "play": "play and analyse on a page in the browser",
     "train": "train a policy by self-play from a configuration",
     "evaluate": "measure an agent against others",
-    "tournament": "a round robin among agents, with ratings",
-    "gauntlet": "an agent's rating against a fixed pool of reference players",
-    "review": "a game, move by move: who was ahead when, and which moves cost most",
-    "analyse": "a position: its best moves, what to expect of them, and lines of play",
-    "report": "a page about a run, or about several",
-    "compare": "configurations by several runs of each: tables, curves, and how sure they are",
+    "tournament": "play a round robin among agents, and rate them",
+    "gauntlet": "rate an agent against a fixed pool of reference players",
+    "review": "review a game: the odds after every move, and the costliest mistakes",
+    "analyse": "analyse a position: the best moves, expected results, and lines of play",
+    "report": "write a page about a run, or about several",
+    "compare": "compare configurations by several runs of each: tables and curves, with intervals",
     "dataset": "record games as a dataset of Minari",
     "export": "write the policy of a checkpoint as an ONNX file",
-    "publish": "a checkpoint on the Hugging Face Hub, with a page of its figures",
-    "compile": "compile games and agents now, instead of when each is first used",
-    "engine": "lines of JSON on stdin and stdout: choose moves, analyse, for programs in any language",
-    "mcp": "both games for language models that use tools, over stdin and stdout",
-    "openenv": "a server on which language models learn to play, in words",
+    "publish": "publish a checkpoint and its figures on the Hugging Face Hub",
+    "compile": "compile games and agents now, not at their first use",
+    "engine": "choose moves and analyse for other programs, by lines of JSON on stdin and stdout",
+    "mcp": "serve both games to language models that use tools, on stdin and stdout",
+    "openenv": "serve a game as text to language models that learn",
 }
-"""The subcommands, each with a phrase about what it does."""
+"""The subcommands, each with its description."""
 
 _MODULES = {
     "play": "patchwork_env.play.command",

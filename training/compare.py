@@ -1,4 +1,4 @@
-"""Compares configurations by several runs of each, with different seeds: what they reach, and how surely.
+"""Compare configurations by several runs of each, with different seeds.
 
 python -m training.compare runs/ppo-seed* runs/td-seed* --against greedy
 

@@ -1,4 +1,4 @@
-"""Measures an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
+"""Measure an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
 
 python -m training.evaluate greedy --against random --games 1000
 

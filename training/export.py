@@ -1,4 +1,4 @@
-"""Writes the policy of a checkpoint as an ONNX file, which plays by onnxruntime and needs no PyTorch.
+"""Write the policy of a checkpoint as an ONNX file, which onnxruntime plays without PyTorch.
 
 python -m training.export runs/quick/final --out policy.onnx
 

@@ -1,4 +1,4 @@
-"""Gives an agent a rating: it meets a fixed pool of reference players under frozen settings.
+"""Give an agent a rating: it meets a fixed pool of reference players under frozen settings.
 
 python -m training.gauntlet runs/ppo/final --json result.json
 

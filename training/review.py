@@ -1,4 +1,4 @@
-"""Reviews a game of Patchwork: who was ahead when, and which moves cost most, as text and as a page.
+"""Review a game of Patchwork: the odds after every move, and the costliest mistakes, as text and as a page.
 
 python -m training.review examples/game.txt
 

@@ -1,4 +1,4 @@
-"""Trains a policy by self-play from a configuration.
+"""Train a policy by self-play from a configuration.
 
 python -m training.train --config configs/quick.yaml
 python -m training.train --config configs/ppo.yaml --set ppo.epochs=3 seed=1

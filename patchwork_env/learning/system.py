@@ -168,7 +168,7 @@ def _cpu_info() -> str:
 
 
 def processor() -> str:
-    """The name of the processor."""
+    """Return the name of the processor."""
     lines = _cpu_info().splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()

@@ -7,7 +7,7 @@
 >>> network(inputs).log_probabilities.shape == legal.actions.shape
 True
 
-Games come in batches from ``patchwork_v0.SelfPlayBatch``, whose ``states`` all of this reads.
+Games come in batches from ``patchwork_v0.SelfPlayBatch``, which has them as ``states``.
 
 ``docs/train/own_algorithm.md`` has a PPO in fifty lines and a table of all names. ``examples/own_ppo.py``
 uses the parts of algorithms and ``examples/optuna_sweep.py`` the runs. Needs the extra ``train``.

@@ -23,17 +23,17 @@ _NUM_COUNTED = 4
 
 
 class GameStats:
-    """Counts what happens in a batch of games, all of which begin now, from the first turn of each."""
+    """Statistics of the games of a batch, all of which begin now."""
 
     def __init__(self, num_games: int) -> None:
         self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """The :meth:`Ended.figures` of the games that end with the next turns."""
+        """Return the :meth:`Ended.figures` of the games that end with the next turns."""
         return self.ended(states, actions).figures()
 
     def ended(self, states: States, actions: npt.NDArray[np.int64]) -> Ended:
-        """Counts the next turns; returns the games that end with them.
+        """Count the next turns; returns the games that end with them.
 
         ``states`` are the ``(T, num_games)`` records before each turn, in which a new game follows where one
         ends, and ``actions`` those of these turns.
@@ -43,11 +43,11 @@ class GameStats:
         return Ended(finals[:ended].copy(), counted[:ended].copy())
 
     def save(self) -> dict[str, npt.NDArray[np.int64]]:
-        """The counts of the games in progress, for :meth:`restore`."""
+        """Return the counts of the games in progress, for :meth:`restore`."""
         return {"counts": self._counts.copy()}
 
     def restore(self, saved: Mapping[str, npt.NDArray[np.int64]]) -> None:
-        """Goes on from what :meth:`save` returned; ValueError if it is of another number of games."""
+        """Restore the arrays of :meth:`save`; ValueError if their number of games differs."""
         if saved["counts"].shape != self._counts.shape:
             shapes = saved["counts"].shape, self._counts.shape
             raise ValueError(f"the saved counts have the shape {shapes[0]}; this batch needs {shapes[1]}")
@@ -61,7 +61,7 @@ class Ended(NamedTuple):
     counts: npt.NDArray[np.int64]  # (k, 4), the counts of GameStats in each
 
     def figures(self) -> dict[str, float]:
-        """Return :func:`statistics_of_games`, the turns of both players, and a player's buttons."""
+        """Return :func:`statistics_of_games`, both players' turns, and a player's buttons by origin."""
         if not len(self.finals):
             return {}
         means = self.counts.mean(0)
@@ -113,7 +113,7 @@ def statistics_of_games(finals: States) -> dict[str, float]:
 
 @kernel
 def apply_counting(states: States, i: int, action: int, economy: npt.NDArray[np.int64]) -> None:
-    """Plays a legal action and adds the buttons that it moves to ``economy``."""
+    """Play a legal action and add the buttons that it moves to ``economy``."""
     player = states[i]["current_player"]
     buttons, position = int(states[i]["buttons"][player]), int(states[i]["position"][player])
     price, advanced = 0, 0
@@ -136,7 +136,7 @@ def _replay(
     finals: States,
     counted: npt.NDArray[np.int64],
 ) -> int:
-    """Plays every turn on a copy and counts; lists the games that ended; returns their number."""
+    """Play and count every turn on a copy; list the games that ended, and return their number."""
     ended = 0
     for t in range(len(states)):
         for i in range(len(counts)):

@@ -19,7 +19,7 @@ class MaskablePpo(PpoLearning):
     """
 
     num_envs: Fixed[Size] = 64
-    """Number of games that are played side by side."""
+    """Number of games that are played at the same time."""
     rollout_steps: Size = 64
     """Number of the learner's decisions in each game in an iteration; ``n_steps`` of sb3-contrib."""
     epochs: Positive = 4

@@ -1,4 +1,4 @@
-"""Analyses a position of either game: the best moves, the results to expect from them, and lines of play.
+"""Analyse a position of either game: the best moves, the results to expect from them, and lines of play.
 
 patchwork-env analyse game.txt --seconds 10
 patchwork-env analyse "nmbr9/1 players=1 deck=0,5,3,9,1,2,4,6,8,7,0,5,3,9,1,2,4,6,8,7" --json -

@@ -1,4 +1,4 @@
-"""Compares configurations by several runs of each, with different seeds: what they reach, and how surely.
+"""Compare configurations by several runs of each, with different seeds.
 
 patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy
 patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out comparison --figures pdf
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None, program: str = "training.compare") 
     option = parser.add_argument
     option("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or a file from --export")
     option("--against", nargs="+", default=(), metavar="AGENT", help="default: those of the last evaluations")
-    option("--metric", choices=METRICS, help="what is compared (default: win_rate; for nmbr9 score)")
+    option("--metric", choices=METRICS, help="the figure to compare (default: win_rate; for nmbr9 score)")
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
     option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")

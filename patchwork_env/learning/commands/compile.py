@@ -1,4 +1,4 @@
-"""Compiles games, agents and analyses now, instead of when each is first used.
+"""Compile games, agents and analyses now, not at their first use.
 
 patchwork-env compile
 patchwork-env compile --game nmbr9

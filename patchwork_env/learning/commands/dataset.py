@@ -1,4 +1,4 @@
-"""Records games of agents as a dataset of Minari, for offline reinforcement learning and for cloning.
+"""Record games of agents as a dataset of Minari, for offline reinforcement learning and cloning.
 
 patchwork-env dataset champion:instant champion:fast --games 1000 --id patchwork/self-play/champion-v0
 patchwork-env dataset nmbr9_champion:instant --players 2 --games 1000 --id nmbr9/self-play/champion-v0

@@ -1,4 +1,4 @@
-"""Measures an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
+"""Measure an agent against others: every circle of Patchwork from both seats, every deck of NMBR 9 once.
 
 patchwork-env evaluate greedy --against random --games 1000
 patchwork-env evaluate runs/quick/final --against random greedy --json figures.json

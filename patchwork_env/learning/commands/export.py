@@ -1,4 +1,4 @@
-"""Writes the policy of a checkpoint as an ONNX file, which plays by onnxruntime and needs no PyTorch.
+"""Write the policy of a checkpoint as an ONNX file, which onnxruntime plays without PyTorch.
 
 patchwork-env export runs/quick/final --out policy.onnx
 patchwork-env export ppo --out ppo.onnx
@@ -35,7 +35,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def export_policy(spec: str, out: Path) -> int:
-    """Write a policy as an ONNX file, complete or not at all, in place of one that exists.
+    """Write a policy as an ONNX file atomically, replacing an existing one.
 
     The spec is the path of a checkpoint folder, or the name of a policy that comes with the package. Returns
     the size of the file, which :mod:`patchwork_env.agents.patchwork.policy.onnx_agent` describes, in bytes.

@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> int:
                 progress=bar.update,
             )
     except Interruption as interruption:
-        kept = f"; the same command resumes with what is in {options.folder}" if options.folder else ""
+        kept = f"; the same command resumes from the games in {options.folder}" if options.folder else ""
         print(f"stopped by {interruption}{kept}", flush=True)
         return 128 + interruption.signal
     write_json(options, result.as_dict())

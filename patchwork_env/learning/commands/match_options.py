@@ -32,7 +32,7 @@ def add_games(parser: argparse.ArgumentParser, most: str, default: int = GAMES_O
     option("--games", type=int, default=default, help=f"{most} (default: {default})")
     option("--seed", type=int, default=0, help="of circles or decks, and of agents (default: 0)")
     option("--game", choices=GAMES, help="default: the only one that all agents play, or else patchwork")
-    track, cards = "for patchwork: the print of the time track", "for nmbr9: what is known of later cards"
+    track, cards = "for patchwork: the print of the time track", "for nmbr9: the knowledge of later cards"
     option("--special-patches", metavar="PRINT", help=f"{track}, revised or 2014 (default: revised)")
     option("--order", metavar="ORDER", help=f"{cards}, unknown, known or free (default: unknown)")
 
@@ -44,7 +44,7 @@ def variant_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add ``--format``."""
-    text = "the format of what is printed (default: %(default)s)"
+    text = "the format of the output (default: %(default)s)"
     parser.add_argument("--format", choices=FORMATS, default=TEXT, help=text)
 
 

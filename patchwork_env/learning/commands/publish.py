@@ -1,4 +1,4 @@
-"""Publishes a checkpoint on the Hugging Face Hub, with a page of its figures; then hf:owner/name is an agent.
+"""Publish a checkpoint and its figures on the Hugging Face Hub, where hf:owner/name is then an agent.
 
 patchwork-env publish runs/ppo owner/name
 patchwork-env publish runs/ppo/best owner/name --private

@@ -1,4 +1,4 @@
-"""Writes a page about a run, whether it has ended or not: one HTML file that needs no other.
+"""Write a page about a run, ended or not, as one HTML file without other files.
 
 patchwork-env report runs/ppo
 patchwork-env report runs/ppo runs/ppo-2 --out comparison.html

@@ -1,4 +1,4 @@
-"""Trains a policy by self-play from a configuration.
+"""Train a policy by self-play from a configuration.
 
 patchwork-env train quick
 patchwork-env train my.yaml --set ppo.epochs=3 --set seed=1

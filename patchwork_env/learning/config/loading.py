@@ -72,8 +72,8 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bo
         stored: Whether the file is that of a run, which may be older than some keys.
 
     Raises:
-        ConfigError: The file is missing or not valid YAML, the algorithm does not read a key, or a value is not
-            allowed.
+        ConfigError: The file is missing or not valid YAML, the algorithm does not read a key, or a value is
+            not allowed.
     """
     path = find_config(source)
     tree = _read_yaml(path)

@@ -39,7 +39,7 @@ _LIBRARIES = (
 
 
 class GamesInPlay:
-    """Games of several agents side by side, from their first positions to their ends.
+    """Simultaneous games of several agents, from their first positions to their ends.
 
     Hidden things are drawn for the agents from the ``streams``, one for each game.
 
@@ -122,8 +122,8 @@ class GamesInPlay:
     def _ask(self, agent: Agent, games: Integers) -> tuple[Integers, float, Usage]:
         """Return an agent's actions in copies of the listed games, its seconds and its usage.
 
-        The copies lack what is hidden. An agent that chooses for one game at a time gets games, with all
-        moves if nothing is hidden.
+        The copies have no hidden information. An agent that chooses for one game at a time gets games; they
+        have all moves if nothing is hidden.
         """
         usage = Usage()
         records = determinized(self.rules, self.states.take(games), self._streams, games)
@@ -161,7 +161,7 @@ def _takes_games(agent: Agent) -> bool:
 
 @contextmanager
 def attribute_errors(agent: Agent) -> Iterator[None]:
-    """Within the block, whatever is raised is a failure of the agent, and its cause; signals go through.
+    """Attribute errors within the block to the agent; signals go through.
 
     An IllegalActionError stays one; other errors, also ``SystemExit``, become an OpponentError that names the
     place.

@@ -9,7 +9,7 @@ met gets :data:`PRIOR` virtual wins over the other, the correction of Haldane an
 **Intervals.** Games that share a circle are not independent, so the intervals come from the Bayesian
 bootstrap (Rubin 1981) over circles. Each draw weights all games of a circle by one random number from the
 exponential distribution, and replaces the virtual wins by random numbers from a gamma distribution with the
-same mean; the interval lies between the 2.5% and the 97.5% quantile. It stays honest where one side hardly
+same mean; the interval lies between the 2.5% and the 97.5% quantile. It stays valid where one side hardly
 ever loses, unlike a bootstrap that draws circles with replacement.
 
 **Limits.** If every player of one group won all games against every player of another, only the prior keeps
@@ -134,7 +134,7 @@ def _virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
 
 
 def _reach(edges: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Whether a chain of edges leads from the row to the column."""
+    """Return True where a chain of edges leads from the row to the column."""
     reach = edges | np.eye(len(edges), dtype=np.bool_)
     for k in range(len(reach)):
         reach |= reach[:, k : k + 1] & reach[k]

@@ -1,4 +1,4 @@
-"""Results as files hold them: what each evaluation of a run came to, match by match.
+"""Stored results: the matches of each evaluation of a run.
 
 An evaluation of a run is a file with ``format``, ``version``, the fields of :class:`RunEvaluation` and
 others.
@@ -26,7 +26,7 @@ _Kind = TypeVar("_Kind")
 
 
 class FilePart(BaseModel):
-    """A part of a file, which may hold more than what is read."""
+    """A part of a file, which may have further fields."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,7 +47,7 @@ class Sides(FilePart):
 class MatchFigures(FilePart):
     """The result of a match as files hold it: a ``MatchResult.as_dict``; see docs/reference/formats.md.
 
-    Files of exported results hold no more than what runs are compared by; the other fields have defaults.
+    Files of exported results have only the fields for comparisons; the others have defaults.
     """
 
     opponent: Text
@@ -78,7 +78,7 @@ class MatchFigures(FilePart):
         return self.special_patches or self.order or ""
 
     def metric(self, name: str) -> float:
-        """One of :data:`~patchwork_env.learning.evaluation.statistics.METRICS`."""
+        """Return one of :data:`~patchwork_env.learning.evaluation.statistics.METRICS`."""
         return float(getattr(self, name))
 
 

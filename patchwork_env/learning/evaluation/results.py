@@ -45,7 +45,7 @@ class MatchResult:
     Attributes:
         agent, opponent: The names of the agent that is measured and of the one that it is measured against.
         seed: The seed of the set-ups and of both agents' random numbers.
-        variant: What was played of the game; see :attr:`MatchRunner.variant`.
+        variant: The variant of the game; see :attr:`MatchRunner.variant`.
         games: The figures of every game.
         seconds: The seconds that the agent and the opponent took to choose their actions.
         kept: The first games of the match move by move, as many as were asked for.
@@ -327,7 +327,7 @@ def position_after(game: _Game, turns: int) -> _Game:
 
 
 def milestones(game: _Game, count: int) -> list[_Game]:
-    """``count`` positions at even distances within the history, neither the first nor the last one."""
+    """Return ``count`` positions at even distances in the history, without the first and the last."""
     turns = len(game.history)
     return [position_after(game, round((k + 1) * turns / (count + 1))) for k in range(count)]
 

@@ -37,7 +37,7 @@ class Match(NamedTuple):
     sides: tuple[int, int]  # the indices of the player that is measured and of its opponent
     names: tuple[str, str]  # what the result calls them
     game: str
-    variant: str  # what is played of the game; one of the runner's `variants`
+    variant: str  # one of the runner's `variants`
     games: int
     seed: int  # of the circles or decks and of both players' random numbers
     keep: int = 0  # how many games, the first ones, are kept move by move
@@ -101,7 +101,7 @@ class MatchGames:
         return cls(parts[0].game, **arrays, figures=figures)
 
     def as_dict(self) -> dict[str, Any]:
-        """All figures as plain data, for JSON."""
+        """Return all figures as plain data, for JSON."""
         arrays: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
         return arrays | {"figures": {name: figure.tolist() for name, figure in self.figures.items()}}
 
@@ -223,7 +223,7 @@ def _write_outcomes(states: States, seats: Integers, outcomes: npt.NDArray[np.fl
 
 _PATCHES, _SPECIALS = 3, 4
 _NUM_COUNTED = 5
-"""What is counted while games are played: the columns of an economy, patches and special patches."""
+"""The columns of counts of a game: those of an economy, patches and special patches."""
 
 
 class PatchworkRunner(MatchRunner):

@@ -1,6 +1,6 @@
 """Confidence intervals of a match's figures, and of figures over several runs of one configuration.
 
-A run is strong or weak against all opponents at once, so what it reached against all of them counts as one
+A run is strong or weak against all opponents at once, so its result against all of them counts as one
 value. The intervals hold for three runs as for ten.
 """
 

@@ -31,7 +31,7 @@ class GameStore:
         self._parts = folder / _PARTS
 
     def has(self, name: str) -> bool:
-        """Whether a part has been played."""
+        """Return True if a part has been played."""
         return self._path(name).exists()
 
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
@@ -57,7 +57,7 @@ class GameStore:
 def open_store(
     folder: Path, kind: str, version: int, settings: Mapping[str, Any], free: Collection[str] = ()
 ) -> Iterator[GameStore]:
-    """A folder of games, for this process alone; it and its parents are created if they do not exist.
+    """Open a folder of games for this process alone; create it and its parents if they do not exist.
 
     ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
     Those that are ``free`` may differ from what the folder has: the names of parts differ with them.

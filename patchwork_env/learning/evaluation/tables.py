@@ -96,7 +96,7 @@ def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
 
 
 def csv_text(rows: Sequence[Sequence[Any]]) -> str:
-    """Rows of values as CSV; None is an empty cell."""
+    """Return rows of values as CSV; None is an empty cell."""
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()

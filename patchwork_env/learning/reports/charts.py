@@ -37,7 +37,7 @@ class Series(NamedTuple):
 
     @property
     def style(self) -> str:
-        """The classes of what is drawn in its color."""
+        """The CSS classes of the parts in its color."""
         return f"c{self.color % len(SERIES)}{' dashed' if self.color >= len(SERIES) else ''}"
 
 

@@ -169,7 +169,7 @@ def _how_to_load(repository: str, needs_torch: bool) -> str:
 
 def _results(origin: Origin) -> list[str | Table]:
     if not origin.matches:
-        return ["Nobody has measured these weights; `patchwork-env evaluate` does."]
+        return ["These weights have not been evaluated; use `patchwork-env evaluate`."]
     runner = runner_of(origin.game)
     how = f"each {runner.set_up} once for both sides" if runner.is_noninteractive else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]

@@ -1,8 +1,8 @@
 """Reviews of games that were played: who was ahead when, and which moves cost most, judged by an agent.
 
-The evaluation of a position is what its best move leads to, by one search with the whole budget of the agent.
+The evaluation of a position is that of its best move, by one search with the whole budget of the agent.
 The loss of a move is the difference between the evaluations before and after it, for the player who made it;
-a move that the search would have played itself loses nothing, whatever a later search finds.
+a move that the search would have played loses nothing, even if a later search disagrees.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def read_game(path: Path) -> Game:
 
 
 def text(review: Review) -> str:
-    """Return the moves with what they led to, then the costliest mistakes of each player."""
+    """Return the moves with their effects, then the costliest mistakes of each player."""
     parts = [f"{headline(review)}; judged by {review.agent}", "", *_moves(review)]
     for player in (0, 1):
         parts += ["", summary(review, player), *_mistakes(review.mistakes(player, MOST_MISTAKES))]

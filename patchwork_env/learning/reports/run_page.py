@@ -1,4 +1,4 @@
-"""The page about one run, or about several side by side, as HTML: tables, charts and sample games."""
+"""The HTML page about one or several runs: tables, charts and sample games."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ _Curve = tuple[str, Curve]  # a curve with its label
 
 
 def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
-    """All sections that have anything to show of runs of one game, with a curve for every opponent or run."""
+    """Return all sections with content for runs of one game, with a curve for every opponent or run."""
     words = words_of(runs[0].game)
     listed = [_win_rates(runs, words), _evaluation_games(runs, words)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}

@@ -35,7 +35,7 @@ from patchwork_env.learning.system import made_with
 
 FORMAT, VERSION = "patchwork-env result of a run", 2
 _COMPARED: Any = {"opponent", "games", "seed", "special_patches", "order", "win_rate", "score_difference"}
-"""What files of results hold of a match, besides the score of the policy."""
+"""The fields of a match in files of results, besides the score of the policy."""
 
 _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
@@ -55,7 +55,7 @@ class RunResult(records.FilePart):
     game: records.Text
     algorithm: records.Text
     configuration: dict[str, Any]  # which any version of the package may have written
-    starts: tuple[dict[str, Any], ...]  # what each was made with; see `runs.folder.read_versions`
+    starts: tuple[dict[str, Any], ...]  # versions and machine of each start; see `runs.folder.read_versions`
     weights: records.Text | None  # the SHA-256 of the final policy's file; None if the run has not ended
     evaluations: tuple[records.RunEvaluation, ...]  # by their steps
     source: str = Field("", exclude=True)  # the folder or file that holds the result
@@ -213,7 +213,7 @@ def write_training(
             evaluation counts.
         seed: The seed of the training.
         algorithm: What learned; the name by default.
-        configuration: What was set, by name. Trainings with different values are different groups.
+        configuration: The settings by name. Trainings with different values are different groups.
         weights: The file of the final weights, or the folder of a checkpoint, whose SHA-256 is noted.
 
     Returns:

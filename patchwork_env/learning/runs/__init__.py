@@ -1,1 +1,1 @@
-"""Runs: the training loop, and what lies in the folder of a run."""
+"""Runs: the training loop, and the files in the folder of a run."""

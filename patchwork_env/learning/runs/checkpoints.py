@@ -1,4 +1,4 @@
-"""Run folders and checkpoints, which are complete or absent, whatever happens while they are written."""
+"""Run folders and checkpoints, which are complete or absent, even after an interrupted write."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_run_folder(folder: Path) -> None:
 
 
 def new_run_folder(folder: Path) -> Path:
-    """Creates the folder of a new run, after :func:`check_run_folder`."""
+    """Create the folder of a new run, after :func:`check_run_folder`."""
     check_run_folder(folder)
     with storing_in(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def new_run_folder(folder: Path) -> Path:
 
 
 def free_folder(base: Path) -> Path:
-    """The folder ``base``, or ``base-2``, ``base-3`` ... if that is not empty, which is said."""
+    """Return the folder ``base``, or ``base-2``, ``base-3`` ... if it is not empty, and print the choice."""
     for folder in itertools.chain([base], (base.with_name(f"{base.name}-{k}") for k in itertools.count(2))):
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             break
@@ -73,7 +73,7 @@ def begin_run(run: Path, trainer: Trainer) -> None:
 
 
 def save_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Writes and returns the checkpoint ``RUN/checkpoints/step_…``, which may be there already."""
+    """Write the checkpoint ``RUN/checkpoints/step_…``, if it does not exist yet, and return its folder."""
 
     def write(target: Path) -> None:
         trainer.write_policy(target)
@@ -92,14 +92,14 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
 
 
 def forget_old_states(run: Path) -> None:
-    """Deletes what older checkpoints than the newest hold for a run to be resumed; their policies stay."""
+    """Delete the training states of all but the newest checkpoints; their policies stay."""
     for old in list(checkpoint_folders(run).values())[:-_KEPT]:
         (old / _TRAINER_JSON).unlink(missing_ok=True)
         (old / _TRAINER_TENSORS).unlink(missing_ok=True)
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
-    """The checkpoints from which a run can be resumed, oldest first; FileNotFoundError if there are none."""
+    """Return the checkpoints to resume from, oldest first; FileNotFoundError if there are none."""
     folders = [folder for folder in checkpoint_folders(run).values() if (folder / _TRAINER_JSON).is_file()]
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")
@@ -107,7 +107,7 @@ def complete_checkpoints(run: Path) -> list[Path]:
 
 
 def load_checkpoint(run: Path, trainer: Trainer) -> Path:
-    """Brings a fresh trainer to the newest checkpoint of a run, whose folder it returns."""
+    """Load the newest checkpoint of a run into a new trainer; return the folder of the checkpoint."""
     *others, folder = complete_checkpoints(run)
     try:
         agents.load(folder)  # raises if the policy's own files are damaged
@@ -120,7 +120,7 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
                 )
         file = folder / _TRAINER_TENSORS
         if hash_of_weights(file) != contents.get("tensors", hash_of_weights(file)):
-            raise ValueError(f"{file.name} is not what was written: its SHA-256 is another")
+            raise ValueError(f"{file.name} was changed: its SHA-256 differs")
         state = join(contents["state"], load_file(file))
         if state["steps"] != steps_of(folder):
             raise ValueError(
@@ -129,22 +129,22 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         trainer.load_state_dict(state)
     except ConfigError:
         raise
-    except Exception as error:  # of any part of the trainer, to which the file brings anything
+    except Exception as error:  # the file may hold anything, and reach any part of the trainer
         reason = one_line(str(error), 500)
-        way_on = f"; without it the run goes on from {others[-1]}" if others else ""
+        way_on = f"; delete it to resume from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged, or of another version: {reason}{way_on}") from None
     return folder
 
 
 def write_policy(folder: Path, write: Callable[[Path], object]) -> Path:
-    """Has ``write`` fill a folder in one piece, in place of an earlier one; returns it."""
+    """Write a folder by ``write`` atomically, replacing an earlier one; return the folder."""
     with storing_in(folder):
         write_folder(folder, write, replace=True)
     return folder
 
 
 def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path:
-    """Writes and returns ``RUN/divergence/step_…``, in place of that of an earlier attempt.
+    """Write ``RUN/divergence/step_…``, replacing that of an earlier attempt; return the folder.
 
     batch.npz          the arrays that the losses were computed from, by name
     losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts

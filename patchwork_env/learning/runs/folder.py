@@ -42,12 +42,12 @@ _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
 
 
 def step_name(steps: int) -> str:
-    """The name of a checkpoint, policy or evaluation; the order of names is that of the steps."""
+    """Return the name of a checkpoint, policy or evaluation; names sort by steps."""
     return f"step_{steps:010d}"
 
 
 def steps_of(path: Path) -> int | None:
-    """The steps in the name of a checkpoint or of an evaluation; None if it has no such name."""
+    """Return the steps in the name of a checkpoint or an evaluation; None for any other name."""
     match = _STEPS.fullmatch(path.name)
     return int(match[1]) if match else None
 
@@ -58,27 +58,27 @@ def _by_steps(folder: Path) -> dict[int, Path]:
 
 
 def checkpoint_folders(run: Path) -> dict[int, Path]:
-    """The folders of the checkpoints of a run by their steps, in order."""
+    """Return the folders of the checkpoints of a run by their steps, in order."""
     return _by_steps(run / CHECKPOINTS)
 
 
 def candidate_folders(run: Path) -> dict[int, Path]:
-    """The folders of the policies that were best in evaluations, by their steps, in order."""
+    """Return the folders of the policies that were best in evaluations, by their steps, in order."""
     return _by_steps(run / CANDIDATES)
 
 
 def evaluation_files(run: Path) -> dict[int, Path]:
-    """The files of the evaluations of a run by their steps, in order."""
+    """Return the files of the evaluations of a run by their steps, in order."""
     return _by_steps(run / EVALUATIONS)
 
 
 def best_file(run: Path) -> Path:
-    """The file of the evaluation by which the best policy of a run was chosen."""
+    """Return the file of the evaluation that chose the best policy of a run."""
     return run / EVALUATIONS / f"{BEST}.json"
 
 
 def read_versions(run: Path) -> list[dict[str, Any]]:
-    """What every start of a run was made with: its ``steps``, ``commit``, versions and ``machine``.
+    """Return the ``steps``, ``commit``, versions and ``machine`` of every start of a run.
 
     Other lines, such as one that a killed process left half written, are left out.
     """
@@ -88,7 +88,7 @@ def read_versions(run: Path) -> list[dict[str, Any]]:
 
 
 def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
-    """The lines of ``metrics.jsonl``, each with its figures: ``steps``, ``minutes`` and metrics, all numbers.
+    """Return the lines of ``metrics.jsonl``: ``steps``, ``minutes`` and metrics, all numbers.
 
     Figures are None for other lines, such as one that a killed process left half written.
     """
@@ -101,7 +101,7 @@ def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
 
 
 def _object(line: str) -> dict[str, Any]:
-    """The object of JSON that a line holds; empty if it holds none."""
+    """Return the JSON object in a line; an empty one for any other line."""
     try:
         values = parse_json(line, "line", finite=False)
     except ValueError:
@@ -114,14 +114,14 @@ def _is_number(value: Any) -> bool:
 
 
 def interval_metrics(opponent: str) -> tuple[str, str, str]:
-    """The names of three metrics: the win rate against an opponent, and the bounds of its 95% interval."""
+    """Return the names of three metrics: the win rate against an opponent, and its 95% interval."""
     names = ("win_rate", "win_rate_low", "win_rate_high")
     rate, low, high = (f"evaluation/{name}_against_{opponent}" for name in names)
     return rate, low, high
 
 
 def rungs(run: Path, count: int) -> list[Rung]:
-    """Chooses ``count`` checkpoints of a run, or all if it has fewer, at even distances from first to last.
+    """Return ``count`` checkpoints of a run, or all if it has fewer, at even distances from first to last.
 
     ``final`` takes the place of the checkpoint with the same steps.
     """

@@ -41,7 +41,7 @@ class Log:
     """The log of a run, from the steps at which the run begins or is resumed.
 
     What an earlier attempt logged of later steps is dropped, and metrics that are in the log at these steps
-    are not logged again. What is added is in the files when the call returns.
+    are not logged again. Metrics are in the files when the call returns.
     """
 
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:

@@ -114,7 +114,7 @@ def test_figures_are_taken_if_they_are_of_these_weights(run, match, tmp_path, ca
     assert publish(run, "ann/td", "--dry-run", tmp_path / "other") == 0
     metadata, text = card(tmp_path / "other")
     assert "model-index" not in metadata
-    assert "Nobody has measured these weights" in text
+    assert "These weights have not been evaluated" in text
 
 
 def test_what_cannot_be_published_is_a_sentence(run, tmp_path, capsys):

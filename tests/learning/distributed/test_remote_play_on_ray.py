@@ -120,7 +120,7 @@ def test_a_lost_node_and_a_new_one_change_nothing(nodes, paths, accident):
     lost = []
 
     def lose_node():
-        lost.append(nodes.worker_nodes[0])
+        lost.append(next(iter(nodes.worker_nodes)))
         nodes.remove_node(lost[0], allow_graceful=False)
 
     trainer = make_trainer(load_config(paths["td"], ["cluster.workers=2", *settings]))

@@ -14,7 +14,7 @@ class AlphaZero(Section):
     """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
 
     num_envs: Fixed[keys.Size] = 256
-    """Number of games that are played side by side."""
+    """Number of games that are played at the same time."""
     rollout_steps: keys.Size = 32
     """Number of turns of each game in an iteration."""
     simulations: keys.Several = 16
@@ -24,7 +24,7 @@ class AlphaZero(Section):
     c_scale: keys.Rate = 3.0
     """Factor on values where the search weighs them against logits, as ``c_scale`` of the paper."""
     window: keys.Size = 8
-    """Number of the latest iterations whose games are learned from."""
+    """Number of the latest iterations whose games the network learns from."""
     gradient_steps: keys.Positive = 16
     """Number of gradient steps in an iteration."""
     minibatch_size: keys.Size = 1024

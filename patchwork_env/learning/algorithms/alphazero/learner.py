@@ -32,7 +32,7 @@ class AlphaZeroLearner:
         )
 
     def update(self, examples: Examples, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Takes steps on random minibatches, turned by random symmetries; returns mean losses."""
+        """Take steps on random minibatches, turned by random symmetries; return mean losses."""
         if not len(examples.states):
             return {}
         for group in self.optimizer.param_groups:
@@ -53,7 +53,7 @@ class AlphaZeroLearner:
         return means(metrics)
 
     def _losses(self, examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """Means over samples ``(n, 3)``: indices of examples, and symmetries of own and other quilts."""
+        """Return mean losses of samples ``(n, 3)``: indices, and symmetries of own and other quilts."""
         device, number = self.network.device, len(samples)
         chosen, own, other = np.ascontiguousarray(samples.T)
         states, counts = examples.states[chosen], examples.counts[chosen]
@@ -77,7 +77,7 @@ class AlphaZeroLearner:
 
 
 def _arrays_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of some samples, by name; quilts as they were played."""
+    """Return the arrays of some samples by name, with quilts as they were played."""
     chosen, own, other = samples.T
     return {
         "states": examples.states[chosen],

@@ -1,4 +1,4 @@
-"""Self-play in which every decision is searched, and what is learned from it."""
+"""Self-play in which every decision is searched, and the examples from it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Examples(NamedTuple):
     returns: npt.NDArray[np.float32]  # `(n,)`, of the players to move
 
     def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """The policies of some examples, one after the other, as float32."""
+        """Return the policies of some examples, concatenated, as float32."""
         counts = self.counts[chosen]
         shifts = begins_of(self.counts)[chosen] - begins_of(counts)
         places = np.repeat(shifts, counts) + np.arange(counts.sum())
@@ -90,7 +90,7 @@ class SearchedSelfPlay:
     def play(
         self, network: PatchworkNetwork, turns: int, random: np.random.Generator
     ) -> tuple[Examples, Ended]:
-        """Plays ``turns`` turns in every game; returns the searched decisions, and the games that ended."""
+        """Play ``turns`` turns in every game; return the searched decisions, and the games that ended."""
         env, shape = self.env, (turns, self.env.num_envs)
         evaluator = _Evaluator(network)
         states = np.empty(shape, env.states.dtype)
@@ -123,7 +123,7 @@ class SearchedSelfPlay:
     def _search(
         self, evaluator: _Evaluator, games: npt.NDArray[np.int64], random: np.random.Generator
     ) -> list[tuple[SearchResult, npt.NDArray[np.int64]]]:
-        """Searches some games, a part of them in every thread; returns results with the games of each."""
+        """Search some games, a part in every thread; return the results with the games of each."""
         shares = self._threads.split(games)
         seeds = random.integers(2**63, size=len(shares))
 

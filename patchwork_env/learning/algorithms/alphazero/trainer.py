@@ -131,7 +131,7 @@ class AlphaZeroTrainer(RemoteTrainer):
 
 
 class SelfPlayJob(NamedTuple):
-    """Some games as they stand, what was counted in them, and the seed of their searches."""
+    """The states of some games, their counts, and the seed of their searches."""
 
     games: trainer.Arrays
     stats: trainer.Arrays
@@ -139,7 +139,7 @@ class SelfPlayJob(NamedTuple):
 
 
 class SelfPlayResult(NamedTuple):
-    """The games of a :class:`SelfPlayJob` after an iteration, and what came of it."""
+    """The games of a :class:`SelfPlayJob` after an iteration, their examples, and those that ended."""
 
     games: trainer.Arrays
     stats: trainer.Arrays

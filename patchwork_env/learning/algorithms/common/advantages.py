@@ -21,10 +21,10 @@ class Decisions(NamedTuple):
 
     Attributes:
         players: uint8 ``(T, N)``, who moved.
-        learner_mask: bool ``(T, N)``, whether the move is a decision of the learner, whose value is known.
+        learner_mask: bool ``(T, N)``, True where the move is a decision of the learner, with a known value.
         values: float32 ``(T, N)``, the return that the player who moved expected.
         rewards: float32 ``(T, N, players)``, all rewards after the move. Those of the last turn include
-            the rewards of games in which nobody has a choice any more.
+            the rewards of games in which no player has another choice.
         dones: bool ``(T, N)``, whether the move ended its game.
         bootstrap_players: uint8 ``(N,)``, who has the first choice after the rollout.
         bootstrap_values: float32 ``(N,)``, the return that this player expects there.
@@ -119,7 +119,7 @@ class NextChoices(NamedTuple):
 
 
 def next_choices(states: States) -> NextChoices:
-    """Plays turns with a single legal action in a copy of ``(n,)`` running games of two players.
+    """Play turns with a single legal action in a copy of ``(n,)`` running games of two players.
 
     They go up to a choice or to the end of the game, for values are learned only where there is a choice.
     """

@@ -11,7 +11,7 @@ from torch import Tensor
 def add_to_average(
     average: Iterable[Tensor], newest: Iterable[Tensor], share: float, power: float | None
 ) -> None:
-    """Adds the newest weights, those of a ``share`` of all steps so far, to the average, in place.
+    """Add the newest weights, from a ``share`` of all steps so far, to the average, in place.
 
     A step counts in proportion to its number to a ``power``; with None the newest weights alone count.
     """

@@ -39,15 +39,15 @@ class ThreadPool:
         self._executor = ThreadPoolExecutor(size - 1, "learner", initializer=ask) if size > 1 else None
 
     def split(self, batch: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """A part of a batch for each thread; fewer parts if there are fewer entries."""
+        """Return a part of a batch for each thread; fewer parts if there are fewer entries."""
         return [part for part in np.array_split(batch, self.size) if len(part)]
 
     def share(self, function: Callable[[Any], Result], batch: npt.NDArray[Any]) -> list[Result]:
-        """The results of a function of the parts of a batch, one for each thread, in their order."""
+        """Return the results of a function for the parts of a batch, one for each thread, in their order."""
         return self.map(function, self.split(batch))
 
     def map(self, function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
-        """The results of ``function``, in the order of the parts."""
+        """Return the results of ``function`` in the order of the parts."""
         if self._executor is None:
             return [function(part) for part in parts]
         others = [self._executor.submit(function, part) for part in parts[1:]]
@@ -55,7 +55,7 @@ class ThreadPool:
 
 
 def divided_by(threads: ThreadPool, device: torch.device) -> tuple[ThreadPool, Shared | None]:
-    """Which threads divide the batches of a network on a device, and what divides their encoding.
+    """Return the threads that divide the batches of a network, and the function that divides their encoding.
 
     Threads of a CPU work on parts of a batch. A GPU has all of it at once, from parts that they encode.
     """
@@ -70,7 +70,7 @@ def compute_gradient(
     threads: ThreadPool,
     max_gradient_norm: float,
 ) -> dict[str, Tensor]:
-    """Gives the optimizer's parameters the gradient of a minibatch, for a step that is taken next.
+    """Compute the gradient of a minibatch into the optimizer's parameters, for the next step.
 
     Args:
         optimizer: The optimizer of the parameters; those that the loss does not depend on get gradients of 0.
@@ -107,10 +107,10 @@ def compute_gradient(
 
 
 def listed(values: dict[str, float]) -> str:
-    """Figures by name as text for messages."""
+    """Return figures by name as text for messages."""
     return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 
 def means(metrics: list[dict[str, Tensor]]) -> dict[str, float]:
-    """Means of the metrics of several steps, by name."""
+    """Return the means of the metrics of several steps by name."""
     return {name: float(torch.stack([step[name] for step in metrics]).mean()) for name in metrics[0]}

@@ -71,15 +71,15 @@ class SnapshotPool(Generic[Policy]):
 
     @property
     def numbers(self) -> set[int]:
-        """The numbers of all snapshots whose policies are kept."""
+        """The numbers of all snapshots with a stored policy."""
         return set(self._policies)
 
     def policy(self, number: int) -> Policy:
-        """The frozen policy of a snapshot that is in the pool or in play."""
+        """Return the frozen policy of a snapshot that is in the pool or in play."""
         return self._policies[number]
 
     def add(self, policy: Policy) -> None:
-        """Adds a copy of the learner, in place of the oldest in a full pool; none if the fraction is 0."""
+        """Add a copy of the learner, in place of the oldest in a full pool; no copy if the fraction is 0."""
         if self.config.fraction:
             self._keep(self._added, policy)
             self._records[self._added] = _Record()
@@ -87,7 +87,7 @@ class SnapshotPool(Generic[Policy]):
             self._retire()
 
     def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
-        """Replaces one of the opponents, another one at every call, and those that have left the pool.
+        """Replace one of the opponents, another one at every call, and those that have left the pool.
 
         Policies that are ``in_play`` are kept. Returns a copy of :attr:`opponents`, ``config.opponents`` of
         them or as many as there are.
@@ -107,7 +107,7 @@ class SnapshotPool(Generic[Policy]):
         return self.opponents.copy()
 
     def record(self, wins: Mapping[int, float], games: Mapping[int, float]) -> None:
-        """Adds the learner's wins and the games that ended, by snapshot; earlier results lose some weight."""
+        """Add the learner's wins and the games that ended, by snapshot; earlier results lose some weight."""
         kept = 0.5 ** (1 / self.config.half_life)
         for record in self._records.values():
             record.wins *= kept
@@ -117,11 +117,11 @@ class SnapshotPool(Generic[Policy]):
             self._records[number].games += float(games[number])
 
     def win_rates(self) -> dict[int, float]:
-        """The learner's estimated win rate against each snapshot; one half against a new one."""
+        """Return the learner's estimated win rate against each snapshot; one half against a new one."""
         return {number: record.win_rate for number, record in self._records.items()}
 
     def statistics(self) -> dict[str, float]:
-        """The number of snapshots, the mean and the lowest win rate against them; empty without any."""
+        """Return the number of snapshots, the mean and the lowest win rate; empty without snapshots."""
         rates = list(self.win_rates().values())
         if not rates:
             return {}
@@ -129,7 +129,7 @@ class SnapshotPool(Generic[Policy]):
         return {"snapshots": len(rates), "mean_win_rate": mean, "lowest_win_rate": min(rates)}
 
     def state_dict(self) -> State:
-        """The state of the pool, for :meth:`load_state_dict`; tensors are those in use."""
+        """Return the state of the pool, for :meth:`load_state_dict`; tensors are those in use."""
         return {
             "policies": {str(number): policy.state_dict() for number, policy in self._policies.items()},
             "records": {str(number): [r.wins, r.games] for number, r in self._records.items()},
@@ -139,7 +139,7 @@ class SnapshotPool(Generic[Policy]):
         }
 
     def load_state_dict(self, state: State, like: Policy) -> None:
-        """Brings an empty pool to a state, whose policies are ``like`` one; the newest find a place."""
+        """Load a state into an empty pool; its policies are ``like`` one, and the newest are kept."""
         self._added = check_between(state["added"], 0, MAX_EXACT_INT, "the number of snapshots")
         self._draws = check_between(state["draws"], 0, MAX_EXACT_INT, "the number of draws")
         for name, weights in state["policies"].items():
@@ -156,7 +156,7 @@ class SnapshotPool(Generic[Policy]):
         self._retire()
 
     def _retire(self) -> None:
-        """Takes the oldest snapshots out of the pool if there are too many; those in play are kept."""
+        """Remove the oldest snapshots from the pool if there are too many; policies in play are kept."""
         places = self.config.size if self.config.fraction else 0
         for number in list(self._records)[: max(len(self._records) - places, 0)]:
             del self._records[number]

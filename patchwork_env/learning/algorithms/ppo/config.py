@@ -18,7 +18,7 @@ class PpoLearning(Section):
     """The keys that all implementations of proximal policy optimization here share."""
 
     num_envs: Fixed[keys.Size] = 512
-    """Number of games that are played side by side."""
+    """Number of games that are played at the same time."""
     epochs: keys.Positive = 2
     """Number of passes over the decisions of an iteration."""
     minibatch_size: keys.Size = 1024

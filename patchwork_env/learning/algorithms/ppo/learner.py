@@ -33,7 +33,7 @@ class PpoLearner:
         )
 
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Learns in several epochs from the learner's decisions, made by the present network.
+        """Learn in several epochs from the learner's decisions, made by the present network.
 
         Returns mean losses and diagnostics, none without a decision; where ``target_kl`` may end the learning
         early, ``updates`` is the number of steps of the optimizer.
@@ -59,13 +59,13 @@ class PpoLearner:
         return result if config.target_kl is None else result | {"updates": updates}
 
     def _minibatches(self, size: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-        """Minibatches of indices: in each epoch all decisions, shuffled and divided evenly."""
+        """Yield minibatches of indices: in each epoch all decisions, shuffled and divided evenly."""
         for _ in range(self.config.epochs):
             order = random.permutation(size)
             yield from np.array_split(order, math.ceil(size / self.config.minibatch_size))
 
     def _losses(self, batch: Batch, progress: float, chosen: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """The loss, its terms and diagnostics, means over the chosen decisions."""
+        """Return the loss, its terms and diagnostics, means over the chosen decisions."""
         config, device = self.config, self.network.device
         inputs, features = batch.kept.read(chosen)
         begins = begins_of(batch.kept.counts[chosen])
@@ -111,7 +111,7 @@ class Batch(NamedTuple):
     explained_variance: float
 
     def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that the losses of some decisions are computed from, by name."""
+        """Return the inputs of the losses of some decisions by name."""
         named = self._asdict().items()
         arrays = ((name, array) for name, array in named if isinstance(array, np.ndarray))
         return {name: array[chosen] for name, array in arrays if name != "positions"}
@@ -119,7 +119,7 @@ class Batch(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
 def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
-    """The learner's decisions of a rollout, one after the other."""
+    """Return the learner's decisions of a rollout, concatenated."""
     decisions, mine = rollout.decisions, rollout.decisions.learner_mask
     estimates = advantages(decisions, config.gamma, config.gae_lambda)[mine]
     returns = estimates + decisions.values[mine]

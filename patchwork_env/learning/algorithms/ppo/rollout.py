@@ -62,7 +62,7 @@ def choose(
     random: np.random.Generator,
     threads: ThreadPool,
 ) -> SampledActions:
-    """Lets policies choose an action in each of ``n`` states, none of which is over.
+    """Choose an action by a policy in each of ``n`` states of running games.
 
     ``policy_ids``, int ``(n,)``, is the index of the policy for each state: mostly the first one.
     """
@@ -81,7 +81,7 @@ def choose(
         return evaluation
 
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> _Answers:
-        """Encodes a share of the states at once; its first part is one of the first policy's."""
+        """Encode a share of the states at once; its first part is one of the first policy's."""
         encoded = evaluators[0].encode(states[np.concatenate([rows for _, rows in share])], shared)
         ends = np.cumsum([len(rows) for _, rows in share])
         listed = [encoded.part(end - len(rows), end) for (_, rows), end in zip(share, ends, strict=True)]
@@ -139,7 +139,7 @@ class SelfPlay:
 
     @property
     def past_selves_in_play(self) -> set[int]:
-        """The numbers of the past selves whose games have not ended."""
+        """The numbers of the past selves in running games."""
         return set(self.opponents[self.opponents >= 0].tolist())
 
     def collect(
@@ -150,7 +150,7 @@ class SelfPlay:
         random: np.random.Generator,
         drawn: Sequence[int] | None = None,
     ) -> Rollout:
-        """Plays ``turns`` turns in every game, of which those that begin have opponents that are ``drawn``.
+        """Play ``turns`` turns in every game; new games have opponents from ``drawn``.
 
         ``past_selves`` are those that are drawn or in play, by number; all are drawn if ``drawn`` is None.
         """
@@ -203,7 +203,7 @@ class SelfPlay:
         return Rollout(*of_turns, joined(encoded), league, statistics)
 
     def _assigned_opponents(self, drawn: Sequence[int]) -> npt.NDArray[np.int64]:
-        """The opponent of each game if it begins now, int64 ``(N,)``."""
+        """Return the opponent of each game if it begins now, int64 ``(N,)``."""
         if not len(drawn):
             return np.full(self.env.num_envs, LEARNER)
         # Two neighbors have the same opponent, and the learner one seat and the other.
@@ -211,7 +211,7 @@ class SelfPlay:
         return np.where(self._league_game >= 0, past_selves, LEARNER)
 
     def _rewards(self, winners: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        """All players' rewards ``(N, players)`` for the last turn; winners are -1 where no game ended."""
+        """Return the rewards ``(N, players)`` of the last turn; winners are -1 where no game ended."""
         if self.players == 1:
             return np.float32(self.points) * self.env.rewards
         return rewards_of_players(self.reward, winners, self.env.final_scores)
@@ -219,7 +219,7 @@ class SelfPlay:
     def _bootstrap_values(
         self, evaluator: NetworkEvaluator, random: np.random.Generator
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Who has the next choice after the rollout, ``(N,)``; the return that this player expects; rewards.
+        """Return the players with the next choice after the rollout, ``(N,)``, their values, and rewards.
 
         Turns without a choice, where values are not trained, are played in a copy; games that end there have
         their rewards ``(N, players)``.

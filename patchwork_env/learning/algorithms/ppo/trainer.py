@@ -27,13 +27,13 @@ from patchwork_env.learning.algorithms.ppo.rollout import LEARNER, NEW_GAME, Sel
 from patchwork_env.learning.system import multiplies_bfloat16
 
 LOOKAHEAD_FACTOR = 12.0
-"""What a value of 1 of the position behind a kind of move adds to the logit of the kind at first."""
+"""The initial weight, in the logit of a kind of move, of the value of the position after it."""
 
 
 class PpoTrainer(trainer.Trainer):
     """Trains a policy network by self-play against the present self and past ones, or alone for points.
 
-    ``trained`` is what is evaluated and stored: the network, or an average of its weights.
+    ``trained`` is evaluated and stored: the network, or an average of its weights.
     """
 
     config: PpoConfig
@@ -62,7 +62,7 @@ class PpoTrainer(trainer.Trainer):
         self.random = np.random.default_rng(config.seed)
 
     def step(self) -> dict[str, float]:
-        """One rollout and the learning from it."""
+        """Play a rollout and learn from it."""
         config, began = self.config, time.perf_counter()
         self._look_ahead_when_due()
         in_play = self.self_play.past_selves_in_play
@@ -89,13 +89,13 @@ class PpoTrainer(trainer.Trainer):
         )
 
     def _look_ahead_when_due(self) -> None:
-        """Switches the network's look-ahead on, once; whether it is on is in its weights."""
+        """Switch the network's look-ahead on, once; the weights tell that it is on."""
         ppo, network = self.config.ppo, self.network
         if network.config.lookahead and not network.looks_ahead and self.progress >= ppo.lookahead_from:
             network.look_ahead(LOOKAHEAD_FACTOR)
 
     def agent(self) -> PolicyAgent:
-        """Plays the likeliest moves of the policy as it is stored, in float32."""
+        """Return the agent that plays the likeliest moves of the stored policy, in float32."""
         network = copy.deepcopy(self.trained)
         network.trunk.dtype = torch.float32
         return PolicyAgent(network, f"step {self.steps}")

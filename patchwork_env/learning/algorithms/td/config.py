@@ -26,7 +26,7 @@ class TdLearning(Section):
     td_lambda: keys.Fraction = 0.8
     """Decay of the lambda-returns that are learned: 1 takes the result of the game, 0 the next value."""
     window: keys.Size = 4
-    """Number of the latest iterations whose games are learned from."""
+    """Number of the latest iterations whose games the network learns from."""
     gradient_steps: keys.Positive = 64
     """Number of gradient steps in an iteration."""
     minibatch_size: keys.Size = 1024

@@ -58,15 +58,15 @@ class ValueGame(ABC):
 
     @abstractmethod
     def new_module(self) -> ValueModule:
-        """The network that learns, with random weights from the seed of the run."""
+        """Return the network that learns, with random weights from the seed of the run."""
 
     @abstractmethod
     def agent(self, weights: Any, name: str) -> Agent:
-        """The agent that plays by a record of weights, without further search."""
+        """Return the agent that plays by a record of weights, without further search."""
 
     @abstractmethod
     def play(self, weights: Any, progress: float, streams: Streams) -> Played:
-        """Plays a game from each random stream, by a record of weights; ``progress`` is for schedules."""
+        """Play a game from each random stream by a record of weights; ``progress`` is for schedules."""
 
 
 class ValueModule(nn.Module, ABC):
@@ -86,11 +86,11 @@ class ValueModule(nn.Module, ABC):
 
     @abstractmethod
     def losses(self, samples: Positions) -> dict[str, Tensor]:
-        """The ``loss`` of some positions, its terms and diagnostics: means over the positions."""
+        """Return the ``loss`` of some positions, its terms and diagnostics: means over the positions."""
 
 
 class ValueLearner:
-    """Brings a value closer to its targets, by steps of Adam.
+    """Fits a value to its targets by steps of Adam.
 
     Self-play has the ``average`` over the last steps (Polyak and Juditsky 1992), with less of the noise of
     minibatches. The ``trained`` value can be an average over the whole run, too old for games to learn from.
@@ -107,7 +107,7 @@ class ValueLearner:
         self.optimizer = torch.optim.Adam(groups, lr=config.learning_rate.start, fused=True)
 
     def update(self, positions: Positions, progress: float, random: np.random.Generator) -> dict[str, float]:
-        """Takes steps on random minibatches of positions; returns mean losses and diagnostics."""
+        """Take steps on random minibatches of positions; return mean losses and diagnostics."""
         config, number = self._config, len(positions.states)
         size = min(config.minibatch_size, number)
 
@@ -137,13 +137,13 @@ class ValueLearner:
         return means(metrics)
 
     def _add_to_average(self) -> None:
-        """Adds the present weights to the average: over all steps at first, later over the last ones."""
+        """Add the present weights to the average: over all steps at first, later over the last ones."""
         share = max(1 - self._config.ema_decay, 1 / self.steps)
         weights = [parameter.detach() for parameter in self.module.parameters()]
         torch._foreach_lerp_(list(self._average.values()), weights, share)
 
     def _add_to_trained(self) -> None:
-        """Adds the average to the weights of the trained value, for the steps of an iteration."""
+        """Add the average to the weights of the trained value, for the steps of an iteration."""
         share, power = self._config.gradient_steps / self.steps, self._config.averaging_power
         add_to_average(self._trained.values(), self._average.values(), share, power)
 
@@ -187,7 +187,7 @@ _add_32, _add_64, _add_128 = rows_adder(32), rows_adder(64), rows_adder(128)
 
 @kernel
 def _add_rows(out: Floats, table: Floats, rows: Rows, count: int) -> None:
-    """A loop for any width would be several times slower; all tables have one of these."""
+    """Add rows of a table; a loop for any width would be several times slower."""
     if table.shape[1] == 32:
         _add_32(out, table, rows, count)
     elif table.shape[1] == 64:

@@ -97,7 +97,7 @@ def _play(
 
 @kernel
 def _write_targets(games: Episodes, td_lambda: float) -> None:
-    """Writes lambda-returns in place of the values of the best actions.
+    """Write lambda-returns in place of the values of the best actions.
 
     As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,
     Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
@@ -126,7 +126,7 @@ class Nmbr9ValueModule(learner.ValueModule):
     weights_3: Tensor
 
     def forward(self, states: States) -> Tensor:
-        """The values ``(n,)`` of the first players of games that go on, in units of ``SCALE``."""
+        """Return the values ``(n,)`` of the first players of running games, in units of ``SCALE``."""
         windows, window_counts, rows, counts, inputs = rows_of(states)
         relief = leaky_relu(
             self.relief_bias + learner.EmbeddingSum.apply(self.windows, windows, window_counts), LEAK
@@ -148,7 +148,7 @@ class Nmbr9ValueModule(learner.ValueModule):
 
 
 def rows_of(states: States) -> tuple[Rows, learner.Counts, Rows, learner.Counts, Floats]:
-    """What the network reads: rows of windows and how many are used, those of features, and inputs."""
+    """Return the inputs of the network: rows of windows and their number, rows of features, and numbers."""
     n = len(states)
     windows, rows = np.empty((n, value.MAX_WINDOWS), np.int32), np.empty((n, features.MAX_ROWS), np.int32)
     window_counts, counts = np.empty(n, np.int64), np.empty(n, np.int64)

@@ -118,7 +118,7 @@ class Episodes(NamedTuple):
 
 @kernel
 def _draw_roles(games: Episodes, openings: float, scripted: float) -> None:
-    """Draws in which games scripted players play the opening, and in which one of them plays to the end."""
+    """Draw the games in which scripted players play the opening, and those that one plays to the end."""
     for i in range(len(games.lengths)):
         number = random_below(games.streams, i, learner.STEPS) / learner.STEPS
         games.openings[i], games.scripted[i] = 0, NOBODY
@@ -147,7 +147,7 @@ def _play(
     exploration: float,
     temperature: float,
 ) -> None:
-    """Plays all games to their ends; ``playout`` is the buffer of scripted players."""
+    """Play all games to their ends; ``playout`` is the buffer of scripted players."""
     states = games.states
     for i in range(len(states)):
         turn = 0
@@ -202,7 +202,7 @@ def _change_sides(values: Floats) -> None:
 
 @kernel(allocates=True)
 def _write_targets(games: Episodes, td_lambda: float) -> None:
-    """Writes lambda-returns for the player to move in place of the values of the best actions.
+    """Write lambda-returns for the player to move in place of the values of the best actions.
 
     As in Watkins's Q(lambda), a return ends before an action other than the best. See Sutton and Barto,
     Reinforcement Learning, 2nd edition, sections 12.1 and 12.10.
@@ -240,7 +240,7 @@ class PatchworkValueModule(learner.ValueModule):
     weights_3: Tensor
 
     def forward(self, states: States) -> Tensor:
-        """The outputs ``(n, OUTPUTS)`` for the players to move in running games, in units of ``SCALES``."""
+        """Return the outputs ``(n, OUTPUTS)`` for the players to move, in units of ``SCALES``."""
         quilt_rows, game_rows, counts = rows_of(states)
         windows = np.full(NUM_PLAYERS * len(states), features.NUM_WINDOWS)
         quilts = _units(self.quilt_bias + learner.EmbeddingSum.apply(self.patterns, quilt_rows, windows))
@@ -269,12 +269,12 @@ class PatchworkValueModule(learner.ValueModule):
 
 
 def _units(sums: Tensor) -> Tensor:
-    """The units of a layer, whose sums stop where those of integers do: what plays is what learns."""
+    """Return the units of a layer, with sums cut as those of the integers that play."""
     return leaky_relu(hardtanh(sums, -RANGE, RANGE), LEAK)
 
 
 def rows_of(states: States) -> tuple[Rows, Rows, learner.Counts]:
-    """The rows of patterns and of features that the network looks up, and how many of the latter are used."""
+    """Return the rows of patterns and of features that the network looks up, and the number of the latter."""
     n = len(states)
     quilt_rows = np.empty((NUM_PLAYERS * n, features.NUM_WINDOWS), np.int32)
     game_rows = np.empty((n, features.MAX_ROWS), np.int32)
