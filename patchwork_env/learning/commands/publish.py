@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env publi
     option(
         "checkpoint", metavar="RUN_OR_CHECKPOINT", help="a run (its final policy), a checkpoint, or a name"
     )
-    option("repository", metavar="OWNER/NAME", help="the repository, created if there is none")
+    option("repository", metavar="OWNER/NAME", help="the repository, created if it does not exist")
     option("--private", action="store_true", help="whether a new repository is private")
     option("--figures", type=Path, metavar="FILE", help="of evaluate --json, instead of those of the run")
     option(

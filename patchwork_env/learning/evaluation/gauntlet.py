@@ -73,7 +73,7 @@ class GauntletPool:
         return tuple(member.agent for member in self.members)
 
     def member(self, agent: str) -> Member:
-        """Return the member with this spec; ValueError if there is none."""
+        """Return the member with this spec; ValueError for any other spec."""
         for member in self.members:
             if member.agent == agent:
                 return member
@@ -279,7 +279,7 @@ def standings_of(results: Sequence[MatchResult], pool: GauntletPool) -> Standing
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
     """Return the rating on the gauntlet's scale and its 95% interval, from matches with its members.
 
-    There are none without such matches, or if all games were won or none: the rating then depends mostly on
+    They are missing without such matches, or if all games were won or lost: the rating then depends mostly on
     their number.
     """
     pool = read_pool()

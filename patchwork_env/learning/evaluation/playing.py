@@ -35,7 +35,7 @@ _LIBRARIES = (
     Path(__file__).parents[2],
     *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
 )
-"""Where the code is that users did not write."""
+"""The folder of code that users did not write."""
 
 
 class GamesInPlay:

@@ -130,8 +130,8 @@ class MatchRunner(GamesInPlay):
     """The games of a block of any game of two players between an agent and its opponent.
 
     Attributes:
-        set_up: What both sides have in common, in a word: ``"circle"`` or ``"deck"``.
-        variant, variants: The game's option for its variant, empty if there is none, and its values, the
+        set_up: The common set-up of both sides, in a word: ``"circle"`` or ``"deck"``.
+        variant, variants: The game's option for its variant, empty without variants, and its values, the
             usual one first.
         is_noninteractive: Whether every set-up is played once, as the sides do not interact, and not with
             seats swapped, too.

@@ -39,7 +39,7 @@ RESULTS = np.arange(5) / 4  # the possible results of a pair
 
 _HIGHEST_ELO = 1000.0
 _INSTEAD_OF_ZERO = 1e-3
-"""What replaces a count of zero, so that each distribution of results can have each mean, as in fishtest."""
+"""The value in place of a count of zero, so that results can have any mean, as in fishtest."""
 _HALVINGS = 64  # of an interval for a multiplier, which then is as exact as a float
 
 

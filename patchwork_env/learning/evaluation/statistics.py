@@ -17,9 +17,9 @@ import numpy.typing as npt
 CONFIDENCE = 0.95  # the confidence level of all intervals: the share of cases in which the truth lies within
 Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: two-sided intervals of 95%
 METRICS = ("win_rate", "score_difference", "score")
-"""What policies are compared by: figures of a match, of which more is better."""
+"""The figures of a match that compare policies; more is better."""
 OF_RUNS = "Means over runs, with 95% intervals of Student's t, at least as wide as the games make them"
-"""What figures over runs are, in words."""
+"""The description of figures over runs."""
 ALL_OPPONENTS = "all of them"
 
 Interval = tuple[float, float]

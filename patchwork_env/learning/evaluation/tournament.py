@@ -393,8 +393,8 @@ class Standings:
         ]
         if any(None in interval for interval in self.ratings.intervals):
             notes.append(
-                "Where an interval has no end, no game went the way that could have set one; "
-                "the rating itself then rests on half a virtual win of each agent over every other."
+                "An interval has no end if no game went that way; "
+                "the rating then rests on half a virtual win of each agent over every other."
             )
         return notes
 

@@ -35,7 +35,7 @@ _KINDS = {
     MASKABLE_PPO: "A policy of MaskablePPO",
     VALUE: "A value of positions, with which an agent searches,",
 }
-"""What kinds of checkpoints are, in words."""
+"""The descriptions of kinds of checkpoints."""
 _VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
 
 

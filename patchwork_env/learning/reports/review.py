@@ -31,7 +31,7 @@ from patchwork_env.service import positions
 
 Name = Literal["inaccuracy", "mistake", "blunder"]
 NAMES: dict[Name, float] = {"inaccuracy": 0.05, "mistake": 0.1, "blunder": 0.2}
-"""What moves are called that lose at least so much of the probability to win, the mildest first."""
+"""The names of moves by the smallest loss of the probability to win, the mildest first."""
 
 _PLURALS: dict[Name, str] = {"inaccuracy": "inaccuracies", "mistake": "mistakes", "blunder": "blunders"}
 _LEAST_ACCURACY = 1.0
@@ -46,7 +46,7 @@ _MOST_WORDS = 8
 BEST, PLAYED = "#1d6fd1", "#d0263b"
 """The colors of the best move and of the one that was played, on the board."""
 _INSET = 6
-"""How far the line around the played move runs within that around the best one, in units of the scene."""
+"""The distance from the line around the best move to that around the played one, in units of the scene."""
 _LONGEST = 30  # the number of moves of a line of play that the page shows
 
 

@@ -28,7 +28,7 @@ _LEAGUE = re.compile(r"league/|games/.*past_self")
 _GROUPS = {
     "games": ("Self-play", "Games that ended in an iteration. {self_play}"),
     "league": ("League", "Games against past selves."),
-    "losses": ("Losses", "What the learner reports of each iteration."),
+    "losses": ("Losses", "Figures of the learner in each iteration."),
     "time": ("Speed", "Playing and learning; evaluations are not counted."),
 }
 """The titles and the explanations of groups of metrics; another group has its name as its title."""

@@ -99,7 +99,7 @@ def forget_old_states(run: Path) -> None:
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
-    """Return the checkpoints to resume from, oldest first; FileNotFoundError if there are none."""
+    """Return the checkpoints to resume from, oldest first; FileNotFoundError without any."""
     folders = [folder for folder in checkpoint_folders(run).values() if (folder / _TRAINER_JSON).is_file()]
     if not folders:
         raise FileNotFoundError(f"{run} holds no checkpoint to resume from")

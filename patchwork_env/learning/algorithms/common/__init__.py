@@ -1,8 +1,8 @@
-"""What several algorithms have in common.
+"""Parts that several algorithms share.
 
-trainer           what a run sees of an algorithm, and how it is saved and restored
+trainer           the interface of an algorithm for runs, and its stored state
 gradients         a minibatch shared among threads
 advantages        rewards for the end of a game, and advantages of decisions
 league            past selves as opponents
-workers           trainers whose games are played by workers
+workers           trainers whose games workers can play
 """

@@ -17,7 +17,7 @@ from patchwork_env.learning.config import Reward
 
 
 class Decisions(NamedTuple):
-    """What advantages depend on: ``T`` turns of ``N`` games.
+    """The inputs of advantages: ``T`` turns of ``N`` games.
 
     Attributes:
         players: uint8 ``(T, N)``, who moved.

@@ -149,7 +149,7 @@ def usable_device(name: str) -> str:
 
 
 def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:
-    """Return mean figures of ``(k,)`` games that are over; empty if there are none."""
+    """Return mean figures of ``(k,)`` games that are over; empty without games."""
     statistics: dict[str, float] = part_of(rules.name, "figures").statistics_of_games(finals)
     return statistics
 

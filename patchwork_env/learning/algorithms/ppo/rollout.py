@@ -21,11 +21,11 @@ from patchwork_env.learning.config import Reward
 from patchwork_env.search import Evaluation
 
 LEARNER, NEW_GAME = -1, -2
-"""What stands in place of the number of a past self: the learner itself, or no opponent yet."""
+"""Numbers in place of that of a past self: the learner itself, or no opponent yet."""
 
 
 class LeagueResults(NamedTuple):
-    """How many of the games against past selves the learner won, and how many ended; by past self."""
+    """The numbers of games against each past self that the learner won, and that ended."""
 
     wins: dict[int, float]
     games: dict[int, float]
@@ -46,7 +46,7 @@ class Rollout:
 
 
 class SampledActions(NamedTuple):
-    """What policies choose in ``n`` states: actions that are drawn, and what the network says of them."""
+    """Actions drawn in ``n`` states, with the outputs of the networks for them."""
 
     actions: npt.NDArray[np.int64]  # (n,)
     log_probabilities: npt.NDArray[np.float32]  # (n,), of the actions

@@ -51,7 +51,7 @@ class Played(NamedTuple):
 
 
 class ValueGame(ABC):
-    """What a game gives to learn its compiled value: each game depends on its random stream alone."""
+    """The interface of a game for learning its value; each game depends only on its random stream."""
 
     weights: ClassVar[np.dtype[np.void]]
     no_positions: ClassVar[Positions]
