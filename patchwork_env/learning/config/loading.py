@@ -172,6 +172,8 @@ def trainer_class(config: RunConfig) -> Any:
 
 def find_config(source: str | Path) -> Path:
     """Return the file of a shipped configuration by its name, such as ``quick``, or of any by its path."""
+    if not isinstance(source, str | Path):
+        raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
     path = Path(source)
     shipped = {file.stem: file for file in sorted(CONFIGS.glob("*.yaml"))}
     if os.path.isfile(path):  # False for a name that is too long, too
@@ -355,8 +357,10 @@ def parse_yaml(text: str) -> Any:
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ValueError(f"{where}{problem}") from None
     except Exception as error:  # a tag such as !!bool can raise any
-        kind = "" if isinstance(error, yaml.YAMLError) else f"{type(error).__name__}: "
-        raise ValueError(one_line(f"{kind}{error}")) from None
+        reason = (
+            "" if isinstance(error, yaml.YAMLError) else f"a value cannot be read: {type(error).__name__}: "
+        )
+        raise ValueError(one_line(f"{reason}{error}")) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -184,9 +184,9 @@ def test_all_mistakes_with_their_sources(message):
         ("- 1", "holds a list; a configuration is a mapping of keys to values"),
         ("seed: 1\nseed: 2", "'seed' appears twice"),
         ("seed: !!python/object/apply:os.getpid []", "is not valid YAML"),
-        ("seed: !!bool foo", "is not valid YAML: KeyError: 'foo'"),
-        ("seed: 2001-99-99", "is not valid YAML: ValueError: month must be in 1..12"),
-        (f"seed: {'[' * 400}", "is not valid YAML: RecursionError"),
+        ("seed: !!bool foo", "is not valid YAML: a value cannot be read: KeyError: 'foo'"),
+        ("seed: 2001-99-99", "is not valid YAML: a value cannot be read: ValueError: month must be in 1..12"),
+        (f"seed: {'[' * 400}", "is not valid YAML: a value cannot be read: RecursionError"),
         ("a: &a [1]\nb: *a", "is not valid YAML: aliases (*name) are not allowed"),
         (f"description: {'x' * 300_000}", "it has more than 262,144 bytes"),
         ("a: !!set {b, c}", "unknown key 'a'"),
@@ -211,8 +211,11 @@ def test_files_that_are_refused(message, text, expected):
         ("ppo..epochs=3", "unknown key 'ppo.'"),
         ("ppo=3", "--set ppo=3: ppo is 3: it must be a section"),
         ("reward.outcome=0", "reward.outcome and reward.margin are both 0"),
-        ("seed=!!bool foo", "--set seed=!!bool foo: '!!bool foo' is not valid YAML: KeyError"),
-        (f"seed={'[' * 400}", "is not valid YAML: RecursionError"),
+        (
+            "seed=!!bool foo",
+            "--set seed=!!bool foo: '!!bool foo' is not valid YAML: a value cannot be read: KeyError",
+        ),
+        (f"seed={'[' * 400}", "is not valid YAML: a value cannot be read: RecursionError"),
     ],
 )
 def test_overrides_that_are_refused(message, override, expected):
