@@ -111,7 +111,7 @@ def as_agent(
     seed: int | None = None,
     game: str | None = None,
 ) -> Agent:
-    """An agent from a spec, from a function ``game -> action``, or from an agent, which is returned as it is.
+    """Return the agent of a spec or of a function ``game -> action``; an agent is returned as it is.
 
     For the seed of a spec see :func:`load`. ValueError if ``agent`` is none of these, or does not play
     ``game``, such as ``"patchwork"``; None for any.
@@ -131,13 +131,13 @@ def as_agent(
 
 
 def as_agents(agents: Any, seed: int | None = None, game: str | None = None) -> list[Agent]:
-    """The agents of a list or tuple, or of a single one, each as :func:`as_agent` takes it."""
+    """Return the agents of a list or tuple, or of a single one, each as :func:`as_agent` takes it."""
     listed = agents if isinstance(agents, list | tuple) else [agents]
     return [as_agent(agent, seed, game) for agent in listed]
 
 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
-    """The analysis of a game by an agent that searches: margin, chance to win and line of play of each move.
+    """Analyse a game by an agent that searches: margin, chance to win and line of play of each move.
 
     The game is left as it was. The agent searches with a learned value, within its own budget. The ``k`` best
     moves are kept, all for None. ``str`` makes a table. ValueError if the game is over, the agent cannot

@@ -51,24 +51,24 @@ class Analyst(Protocol):
     """An agent that can analyse a position."""
 
     def search(self, game: Any) -> Sequence[Line]:
-        """A line for every action that its search considers: the one to play, then the others, best first."""
+        """Return a line for every action considered: the one to play, then the others, best first."""
 
     def evaluate_moves(self, game: Any) -> Sequence[Line]:
-        """A line for every legal action by the learned value alone, without a search; the best first.
+        """Return a line for every legal action by the learned value alone, without a search; the best first.
 
         None is certain.
         """
 
     def symmetric_moves(self, game: Any) -> dict[int, list[int]]:
-        """For every legal action, all that lead to the same position up to symmetry, itself included."""
+        """Return, for every legal action, all that lead to the same position up to symmetry."""
 
 
 @runtime_checkable
 class IncrementalAnalyst(Protocol):
-    """An agent whose analysis goes on while somebody looks."""
+    """An agent with analyses that yield results until they are closed."""
 
     def deepen(self, game: Any) -> Iterator[Sequence[Any]]:
-        """The lines, :class:`Line` or :class:`ScoreLine`, of a search that goes on, in the same order."""
+        """Yield the lines, :class:`Line` or :class:`ScoreLine`, of a growing search, in the same order."""
 
 
 @runtime_checkable
@@ -76,7 +76,7 @@ class Scorer(IncrementalAnalyst, Protocol):
     """An agent that analyses a game that everybody plays for points; its lines are :class:`ScoreLine`."""
 
     def expected_scores(self, game: Any) -> Sequence[float]:
-        """The final scores that all players may expect."""
+        """Return the final scores that all players may expect."""
 
 
 @dataclass(frozen=True)
@@ -114,18 +114,18 @@ class Analysis:
         return self.moves[0]
 
     def find(self, move: str) -> AnalysedMove:
-        """The entry of a move in notation, or of one that is alike; ValueError if there is none."""
+        """Return the entry of a move in notation, or of one that is alike; ValueError if there is none."""
         for entry in self.moves:
             if move == entry.move or move in entry.alike:
                 return entry
         raise ValueError(f"the analysis has no move {move!r}; it has {len(self.moves)} moves")
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole analysis as dictionaries, tuples, numbers and strings, ready for JSON."""
+        """Return the whole analysis as dictionaries, tuples, numbers and strings, ready for JSON."""
         return asdict(self)
 
     def text(self, rows: int | None = _MOST_ROWS) -> str:
-        """A table for people to read, of at most ``rows`` moves, 1 at least; None for all."""
+        """Return a table for people to read, of at most ``rows`` moves, 1 at least; None for all."""
         shown = self.moves[: None if rows is None else check_at_least_one(rows, "rows")]
         head = (
             f"player {self.player} to move, {counted(self.num_legal, 'legal move')}; "
@@ -166,7 +166,7 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
 
 
 def without_luck(lines: Sequence[Line]) -> list[Line]:
-    """Lines of which none has a higher probability to win than the first, unless it is exact.
+    """Return lines of which none has a higher probability to win than the first, unless it is exact.
 
     The first is what the agent would play, and its search has looked at it most. What another promises beyond
     that is mostly luck, of which a longer search keeps little.
@@ -190,7 +190,7 @@ def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
 
 
 def variation_words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
-    """A line of play from a position on, in notation."""
+    """Return a line of play from a position on, in notation."""
     position, words = game.clone(), []
     for action in actions:
         words.append(position.move_text(action))
@@ -199,7 +199,7 @@ def variation_words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
 
 
 def win_text(win: float, exact: bool) -> str:
-    """A probability to win in percent, below 100% and above 0% unless it is exact."""
+    """Return a probability to win in percent, below 100% and above 0% unless it is exact."""
     if exact or _ALMOST_0 <= win <= 1 - _ALMOST_0:
         return f"{win:.1%}"
     return f">{1 - _ALMOST_0:.1%}" if win > 1 / 2 else f"<{_ALMOST_0:.1%}"

@@ -31,7 +31,7 @@ _SERIALIZED = ("act", "act_batch", "reseed")
 
 
 def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
-    """Makes a method of an agent wait for the other serialized ones, whichever threads call them."""
+    """Make a method of an agent wait for the other serialized ones, whichever threads call them."""
 
     @functools.wraps(method)
     def in_turn(self: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -66,31 +66,31 @@ class Agent(ABC):
     _workspace: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Gives an agent its lock, whatever ``__init__`` does."""
+        """Give an agent its lock, whatever ``__init__`` does."""
         agent = super().__new__(cls)
         agent._lock, agent._workspace = threading.RLock(), None
         return agent
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Makes the methods that a subclass defines take turns."""
+        """Make the methods that a subclass defines take turns."""
         super().__init_subclass__(**kwargs)
         for name in _SERIALIZED:
             if name in cls.__dict__:
                 setattr(cls, name, serialized(cls.__dict__[name]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes; copies and pickles get a lock and a workspace of their own."""
+        """Return the attributes; copies and pickles get a lock and a workspace of their own."""
         return self.__dict__.copy()
 
     @abstractmethod
     def act(self, game: BaseGame) -> int:
-        """A legal action for ``game.current_player``; the game is left as it was.
+        """Return a legal action for ``game.current_player``; the game is left as it was.
 
         ValueError if the game is over, or is not one of :attr:`games`.
         """
 
     def act_batch(self, states: States) -> Actions:
-        """Legal actions for many games, int64 ``(n,)``, as :meth:`act` would choose them one after the other.
+        """Return actions for many games, int64 ``(n,)``, as :meth:`act` would choose them in turn.
 
         The states are records ``(n,)`` of one of :attr:`games`, which are left as they were, and are trusted
         to be states of games (``Game.check_states`` checks). Errors are those of :meth:`act`.
@@ -100,11 +100,11 @@ class Agent(ABC):
         return np.array([check_action(self.act(game), rules.num_actions) for game in games], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Restarts the random numbers of agents that draw some, from a seed, or a fresh one for None."""
+        """Restart the random numbers of agents that draw some, from a seed, or a fresh one for None."""
         check_seed(seed)
 
     def workspace(self) -> Any:
-        """The memory that the agent searches in, made when it is first needed."""
+        """Return the memory that the agent searches in, made when it is first needed."""
         if self._workspace is None:
             self._workspace = self._new_workspace()
         return self._workspace
@@ -113,13 +113,13 @@ class Agent(ABC):
         raise NotImplementedError
 
     def check_game(self, game: str) -> None:
-        """Raises ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
+        """Raise ValueError if the agent does not play the game of a name, such as ``"patchwork"``."""
         if not isinstance(game, str) or game not in self.games:
             given = game[:60] if isinstance(game, str) else short_repr(game)
             raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
     def check_states(self, states: States) -> str:
-        """The name of the game of records; ValueError if the agent does not play it, or a game is over."""
+        """Return the game's name of records; ValueError if the agent does not play it or a game is over."""
         game = check_running(states).name
         self.check_game(game)
         return game
@@ -158,7 +158,7 @@ class DrawingAgent(BatchAgent):
 
     @abstractmethod
     def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
-        """Writes an action for each game, with random numbers of the only stream."""
+        """Write an action for each game, with random numbers of the only stream."""
 
 
 class SamplingAgent(BatchAgent):
@@ -173,7 +173,7 @@ class SamplingAgent(BatchAgent):
 
 
 def record_of(game: Any) -> States:
-    """The state record of a game, ``(1,)``; ValueError if it is no game."""
+    """Return the state record of a game, ``(1,)``; ValueError if it is no game."""
     try:
         return game.state  # type: ignore[no-any-return]
     except AttributeError:
@@ -181,7 +181,7 @@ def record_of(game: Any) -> States:
 
 
 def check_running(states: States) -> Rules:
-    """The rules of games; ValueError if one of them is over."""
+    """Return the rules of games; ValueError if one of them is over."""
     rules = rules_of(states)
     finished = int(loop(first_finished, rules)(states))
     if finished >= 0:
@@ -209,7 +209,7 @@ class GreedyAgent(BatchAgent):
     games = games_with("greedy")
 
     def __init__(self, seed: int | None = None) -> None:
-        """Its choices need no random numbers; the seed is that of all agents."""
+        """Accept a seed as all agents do; choices need no random numbers."""
 
     def act_batch(self, states: States) -> Actions:
         game = self.check_states(states)
@@ -231,7 +231,7 @@ class CallableAgent(Agent):
         self._function = function
 
     def act(self, game: BaseGame) -> int:
-        """The function's action; whether it is legal is for the game to check."""
+        """Return the function's action; whether it is legal is for the game to check."""
         check_running(record_of(game))
         return as_action(self._function(game.clone()), f"the action of agent {self.name!r}")
 
@@ -262,13 +262,13 @@ class ObservingAgent(BatchAgent):
         self._choose = choose
 
     def act_batch(self, states: States) -> Actions:
-        """The function's actions, int64 ``(n,)``; whether they are legal is for the games to check."""
+        """Return the function's actions, int64 ``(n,)``; whether they are legal is for the games to check."""
         self.check_states(states)
         return check_actions(self._choose(*views_of(states)), len(states))
 
 
 def views_of(states: States) -> tuple[Observation, Masks]:
-    """The observations, float32, and masks, int8, of the players to move, a row for each state."""
+    """Return the observations, float32, and masks, int8, of the players to move, a row for each state."""
     rules, count = rules_of(states), len(states)
     observations = np.empty((count, rules.layout.size), np.float32)
     masks = np.empty((count, rules.num_actions), np.int8)

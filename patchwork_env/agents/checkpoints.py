@@ -41,7 +41,7 @@ def write_checkpoint(
     weights: Mapping[str, Any],
     info: Mapping[str, Any] | None = None,
 ) -> None:
-    """Writes the two files of a checkpoint into an existing folder; ``core.files.write_folder`` makes one.
+    """Write the two files of a checkpoint into an existing folder; ``core.files.write_folder`` makes one.
 
     The ``kind`` of policy decides what can play it. ``network``, its sizes, and ``info``, facts on how it was
     made, are JSON; ``weights`` are arrays or tensors by name.
@@ -53,8 +53,8 @@ def write_checkpoint(
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
-    """Writes arrays, or tensors of any device, to a safetensors file."""
-    # save_file() of the library would let nobody but the owner read the file.
+    """Write arrays, or tensors of any device, to a safetensors file."""
+    # save_file() of the library would let only the owner read the file.
     path.write_bytes(save({name: _as_array(tensor) for name, tensor in tensors.items()}))
 
 
@@ -93,14 +93,14 @@ class Checkpoint:
         return self.folder.parent == SHIPPED_FOLDER
 
     def check(self, game: str, kind: str) -> None:
-        """Raises ValueError unless the checkpoint is of a game and a kind."""
+        """Raise ValueError unless the checkpoint is of a game and a kind."""
         if self.game != game:
             raise ValueError(f"{self.file} is for the game {self.game!r}, not for {game!r}")
         if self.kind != kind:
             raise ValueError(f"the policy of {self.folder} is {short_repr(self.kind)}; it must be {kind!r}")
 
     def arrays(self, shapes: Shapes, what: str) -> dict[str, npt.NDArray[np.float32]]:
-        """The weights, which must be of these shapes, of float32, and finite.
+        """Return the weights, which must be of these shapes, of float32, and finite.
 
         FileNotFoundError if there is no such file, ValueError if it is damaged or holds anything else;
         messages call what has such weights ``what``.
@@ -148,12 +148,12 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:
-    """The names of the arrays that hold NaN or an infinity."""
+    """Return the names of the arrays that hold NaN or an infinity."""
     return [name for name, array in arrays.items() if not np.isfinite(array).all()]
 
 
 def _differences(found: Mapping[str, str], needed: Mapping[str, str]) -> list[str]:
-    """The differences between two headers, types and shapes by name, in words."""
+    """Return the differences between two headers, types and shapes by name, in words."""
     wrong = [(name, found.get(name, "missing"), text) for name, text in needed.items()]
     unknown = [f"{short_repr(name)} is unknown" for name in found if name not in needed]
     return [f"{name} is {text}, not {right}" for name, text, right in wrong if text != right] + unknown

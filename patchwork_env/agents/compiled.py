@@ -24,7 +24,7 @@ LEAK = 1 / 8
 
 
 def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
-    """A structured type; a field that does not fit into the rest of a cache line begins a new one."""
+    """Return a structured type; a field that does not fit into the rest of a cache line begins a new one."""
     offsets, end = [], 0
     for kind, shape in fields.values():
         item = np.dtype(kind).itemsize
@@ -43,19 +43,19 @@ def _next_multiple(number: int, factor: int) -> int:
 
 
 def aligned_records(kind: np.dtype[np.void], number: int = 1) -> npt.NDArray[np.void]:
-    """An array of records of zeros, at the start of a cache line."""
+    """Return an array of records of zeros, at the start of a cache line."""
     memory = np.zeros(number * kind.itemsize + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + number * kind.itemsize].view(kind)
 
 
 def arrays_of(weights: npt.NDArray[np.void]) -> dict[str, Floats]:
-    """The weights of a record by name; changing these arrays changes the weights."""
+    """Return the weights of a record by name; changing these arrays changes the weights."""
     return {name: weights[name][0] for name in weights.dtype.names or ()}
 
 
 def layer_type(inputs: int, outputs: int, *shape: int) -> tuple[np.dtype[np.void], tuple[int, ...]]:
-    """A field of a record that holds layers for :func:`.integer_layer`."""
+    """Return a field of a record that holds layers for :func:`.integer_layer`."""
     fields = {
         "matrix": (np.int16, (inputs // 2, outputs, 2)),
         "bias": (np.int32, (outputs,)),
@@ -84,13 +84,13 @@ def layer_of(matrix: Any, bias: Any, one: int) -> tuple[Any, Any, int]:
 
 
 def rounded(numbers: Any, factor: float, kind: Any) -> Any:
-    """Multiples of numbers as integers; those beyond the range become its ends."""
+    """Return multiples of numbers as integers; those beyond the range become its ends."""
     ends = np.iinfo(kind)
     return np.clip(np.rint(np.float64(numbers) * factor), ends.min, ends.max).astype(kind)
 
 
 def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: int) -> npt.NDArray[np.void]:
-    """A record of normally distributed weights of these scales, drawn in their order; all others are 0."""
+    """Return a record of normal weights of these scales, drawn in their order; all others are 0."""
     rng = np.random.default_rng(seed)
     weights = aligned_records(kind)
     for name, scale in scales.items():
@@ -101,7 +101,7 @@ def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: in
 def write_weights(
     folder: Path, game: str, weights: npt.NDArray[np.void], info: dict[str, Any] | None = None
 ) -> None:
-    """Writes the two files of a value into an existing folder."""
+    """Write the two files of a value into an existing folder."""
     arrays = arrays_of(weights)
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     write_checkpoint(folder, game, VALUE, shapes, arrays, info)
@@ -123,7 +123,7 @@ def read_weights(checkpoint: Checkpoint, game: str, kind: np.dtype[np.void]) -> 
 
 @kernel(inline=True)
 def rectify(numbers: Floats) -> None:
-    """A leaky rectifier, in place."""
+    """Apply a leaky rectifier in place."""
     for k in range(len(numbers)):
         numbers[k] = max(numbers[k], np.float32(LEAK) * numbers[k])
 
@@ -132,7 +132,7 @@ def rectify(numbers: Floats) -> None:
 def draw_by_softmax(
     values: npt.NDArray[np.floating[Any]], temperature: float, streams: Streams, i: int
 ) -> int:
-    """An index drawn with probabilities in proportion to ``exp(value / temperature)``, by stream ``i``."""
+    """Draw an index by stream ``i``, with probabilities in proportion to ``exp(value / temperature)``."""
     best = 0
     for k in range(len(values)):
         if values[k] > values[best]:

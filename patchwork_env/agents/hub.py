@@ -97,12 +97,12 @@ def _library() -> Any:
 
 @contextmanager
 def _explained(repository: str, revision: str | None = None, file: str = "") -> Iterator[None]:
-    """Within the block, errors of the client become those that :func:`fetch` documents, in one line each."""
+    """Turn errors of the client within the block into those of :func:`fetch`, in one line each."""
     from huggingface_hub import constants, errors
 
     name, where = f"{PREFIX}{repository}", constants.ENDPOINT
     missing = {
-        errors.GatedRepoError: f"{name} is for those who ask for it: see {where}/{repository}",
+        errors.GatedRepoError: f"{name} requires a request for access: see {where}/{repository}",
         errors.RepositoryNotFoundError: f"{where} has no repository {repository!r}, or it is private and "
         "HF_TOKEN gives no access to it",
         errors.RevisionNotFoundError: f"{name} has no revision {revision!r}",
@@ -141,6 +141,6 @@ def publish(folder: Path, repository: str, *, private: bool = False, message: st
 
 
 def check_repository(repository: str) -> None:
-    """Raises ValueError unless a text has the form ``owner/name``."""
+    """Raise ValueError unless a text has the form ``owner/name``."""
     if "@" in repository or _NAME.fullmatch(PREFIX + repository) is None:
         raise ValueError(f"the repository is {short_repr(repository, 200)}; write owner/name")

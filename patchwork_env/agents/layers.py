@@ -167,7 +167,7 @@ def _num_sums(width: int) -> int:
 
 
 def _total(builder: Any, first: Any, num_sums: int, count: Any, term: Callable[..., Any], plus: Any) -> Any:
-    """The vector ``first`` and all terms below a count: ``term(k, total)`` adds term ``k`` to a total."""
+    """Return ``first`` plus all terms below a count: ``term(k, total)`` adds term ``k`` to a total."""
     others = [ir.Constant(first.type, None)] * (num_sums - 1)
     sums = [cgutils.alloca_once_value(builder, start) for start in (first, *others)]
     step = ir.Constant(INT64, num_sums)
@@ -186,7 +186,7 @@ def _total(builder: Any, first: Any, num_sums: int, count: Any, term: Callable[.
 def _check_rows(
     context: Any, builder: Any, arrays: list[Any], count: Any, row_of: Callable[..., Any]
 ) -> None:
-    """Lets the loop raise IndexError before it reads beyond an array, as Numba's own code does then."""
+    """Let the loop raise IndexError before it reads beyond an array, as Numba's own code does then."""
     _, rows, selected = (cgutils.unpack_tuple(builder, array.shape)[0] for array in arrays)
     with cgutils.for_range(builder, count) as loop:
         cgutils.do_boundscheck(context, builder, loop.index, selected)
@@ -199,7 +199,7 @@ def _load_row(builder: Any, table: Any, row: Any, vector: ir.VectorType) -> Any:
 
 
 def _call(builder: Any, name: str, *args: Any) -> Any:
-    """Calls a function of LLVM on vectors of one type."""
+    """Call a function of LLVM on vectors of one type."""
     vector = args[0].type
     element = "f32" if vector.element == ir.FloatType() else f"i{vector.element.width}"
     kind = ir.FunctionType(vector, [vector] * len(args))
@@ -224,7 +224,7 @@ def _to_shorts(builder: Any, values: Any) -> Any:
 
 
 def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], None]:
-    """A compiled ``write(out, bias, matrix, inputs, shift)``.
+    """Return a compiled ``write(out, bias, matrix, inputs, shift)``.
 
     It writes ``bias + inputs @ matrix``, divided by ``2 ** shift`` and rounded, to ``out``, int16
     ``(width,)``; what is beyond its range becomes its end. ``bias`` is int32 ``(width,)``, ``inputs`` int16
@@ -269,7 +269,7 @@ def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], N
 
 
 def _add_products(builder: Any, matrix: Any, inputs: Any, k: Any, total: Any) -> Any:
-    """The total and two products more in each lane, in the form that LLVM knows as one instruction."""
+    """Return the total and two products more in each lane, in the form that LLVM knows as one instruction."""
     lanes = total.type
     pairs, wide = ir.VectorType(INT16, 2 * lanes.count), ir.VectorType(INT32, 2 * lanes.count)
     pair = builder.load(builder.gep(builder.bitcast(inputs.data, INT32.as_pointer()), [k]), align=2)

@@ -30,7 +30,7 @@ class NetworkConfig(Section):
     """Whether it also reads what the patches that are offered after every move are worth, in Patchwork; needs
     ``features``."""
     lookahead: bool = False
-    """Whether it judges kinds of move also by its value of the position behind each, in Patchwork; needs
+    """Whether it judges kinds of move also by its value of the position after each, in Patchwork; needs
     ``features`` and takes twice the time, in PPO a third more. PPO can begin late with it:
     ``ppo.lookahead_from``."""
 

@@ -59,7 +59,7 @@ class Encoded(NamedTuple):
     legal: LegalLists
 
     def part(self, first: int, end: int) -> Encoded:
-        """The states from ``first`` on, up to the one before ``end``."""
+        """Return the states from ``first`` on, up to the one before ``end``."""
         counts, (observations, rows, actions) = self.legal.counts, self.inputs
         states, own = slice(first, end), slice(counts[:first].sum(), counts[:end].sum())
         rows, listed_rows = rows[own], self.legal.rows[own]
@@ -81,7 +81,7 @@ class KeptStates(NamedTuple):
     features: Any  # packed; None if they are to be worked out again
 
     def read(self, chosen: npt.NDArray[np.int64]) -> tuple[Inputs, Any]:
-        """The inputs and features of some states, by their indices ``(k,)``."""
+        """Return the inputs and features of some states, by their indices ``(k,)``."""
         counts, begins = self.counts[chosen], begins_of(self.counts)[chosen]
         total, device = int(counts.sum()), self.observations.device
         arrays = chosen, counts, begins - begins_of(counts)
@@ -103,7 +103,7 @@ class KeptStates(NamedTuple):
         return inputs, packed and packed.unpacked()
 
     def positions_of(self, actions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The position of one legal action of each state, ``(n,)``, among those of its state."""
+        """Return the position of one legal action of each state, ``(n,)``, among those of its state."""
         positions = positions_of(self.counts, self.actions.cpu().long().numpy(), actions)
         return positions - begins_of(self.counts)
 
@@ -115,14 +115,14 @@ class _Chosen(NamedTuple):
 
 
 def kept(encoded: Encoded) -> KeptStates:
-    """States as they are kept."""
+    """Return states as they are kept."""
     observations, _, actions = encoded.inputs
     packed = encoded.features and encoded.features.packed()
     return KeptStates(encoded.legal.counts, observations, actions.short(), packed)
 
 
 def joined(parts: Sequence[KeptStates]) -> KeptStates:
-    """Parts of kept states, as one."""
+    """Return parts of kept states, as one."""
     counts, observations, actions, features = zip(*parts, strict=True)
     together = np.concatenate(counts), torch.cat(observations), torch.cat(actions)
     return KeptStates(*together, _joined_features(features))
@@ -131,7 +131,7 @@ def joined(parts: Sequence[KeptStates]) -> KeptStates:
 def _picked(
     features: Any, of_states: Callable[[Tensor], Tensor], of_actions: Callable[[Tensor], Tensor]
 ) -> Any:
-    """A part of features, which two functions take from the tensors of states and from that of actions."""
+    """Return a part of features, by functions of the tensors of states and of that of actions."""
     if features is None:
         return None
     *first, last = features
@@ -146,7 +146,7 @@ _Tensors = TypeVar("_Tensors", bound="tuple[Tensor, ...] | None")
 
 
 def moved(tensors: _Tensors, device: torch.device) -> _Tensors:
-    """A named tuple of tensors on a device; to a GPU they are copied while the processor goes on."""
+    """Return a named tuple of tensors on a device; to a GPU they are copied while the processor goes on."""
     if tensors is None or device.type == "cpu":
         return tensors
     if device.type == "cuda":
@@ -164,7 +164,7 @@ class Output(NamedTuple):
     log_probabilities: Tensor  # (total,)
     entropies: Tensor  # (n,), in nats
     values: Tensor  # (n,), the expected returns of the players to move
-    successor_values: Tensor  # (n, *successor_values_shape), behind the kinds of moves, without gradients
+    successor_values: Tensor  # (n, *successor_values_shape), after each kind of move, without gradients
 
 
 class PolicyNetwork(nn.Module, ABC):
@@ -188,7 +188,7 @@ class PolicyNetwork(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: Inputs, successor_values: Tensor | None = None, features: Any = None) -> Output:
-        """Evaluates a batch; a state without legal actions is no error.
+        """Evaluate a batch; a state without legal actions is no error.
 
         ``successor_values`` are those of an earlier evaluation; with None, a network may look ahead now.
         ``features`` are what :meth:`features_of` says of the inputs; with None, they are worked out now.
@@ -196,7 +196,7 @@ class PolicyNetwork(nn.Module, ABC):
 
     @abstractmethod
     def features_of(self, inputs: Inputs) -> Any:
-        """What compiled code adds to inputs: a named tuple of tensors on their device, or None.
+        """Return what compiled code adds to inputs: a named tuple of tensors on their device, or None.
 
         The last tensor has a row for each legal action, the others one for each state. Its ``packed()`` is
         the same in less memory, or None if that is not worth it, and has ``unpacked()``.
@@ -204,38 +204,38 @@ class PolicyNetwork(nn.Module, ABC):
 
     @abstractmethod
     def values(self, observations: Tensor) -> Tensor:
-        """The values ``(n,)`` alone, without the work on the policy."""
+        """Return the values ``(n,)`` alone, without the work on the policy."""
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether values of the positions behind moves are part of the policy at present."""
+        """Whether values of the positions after moves are part of the policy at present."""
         return False
 
     @property
     def successor_values_shape(self) -> tuple[int, int]:
-        """The kinds of moves of a state, and the numbers behind each: none without looking ahead."""
+        """The kinds of moves of a state, and the numbers for each: none without looking ahead."""
         return self.num_kinds, 0
 
     def look_ahead(self, factor: float) -> None:
-        """Sets what a value of 1 behind a kind of move adds to its logit; with 0 nothing looks ahead."""
+        """Set what a value of 1 after a kind of move adds to its logit; with 0 nothing looks ahead."""
         raise NotImplementedError(f"networks for {self.game} do not look ahead")
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
-        """Makes maps of placements, if any, by products of this type; the weights must stay as they are."""
+        """Make maps of placements, if any, by products of this type; the weights must stay as they are."""
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
-        """The kind of each action of an array or a tensor, ``0 ... num_kinds - 1``."""
+        """Return the kind of each action of an array or a tensor, ``0 ... num_kinds - 1``."""
         return 0 * actions
 
     @staticmethod
     def encode(states: States) -> tuple[Inputs, LegalLists]:
-        """The network's inputs for states, none of which is over, and their legal actions."""
+        """Return the network's inputs for states, none of which is over, and their legal actions."""
         legal = legal_lists(states)
         return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
 
     def encode_fully(self, states: States, shared: Shared | None = None) -> Encoded:
-        """States with their features, on the device of the network; ``shared`` divides the work."""
+        """Return states with their features, on the network's device; ``shared`` divides the work."""
         device = self.device
 
         def encode(states: States) -> Encoded:
@@ -247,7 +247,7 @@ class PolicyNetwork(nn.Module, ABC):
 
 
 def _joined(parts: Sequence[Encoded]) -> Encoded:
-    """What parts of states that follow each other were encoded as, as one."""
+    """Join the encodings of consecutive parts of states."""
     inputs, features, legal = zip(*parts, strict=True)
     firsts = np.cumsum([0, *(len(one.counts) for one in legal[:-1])]).tolist()
     shifted = [one._replace(rows=one.rows + first) for one, first in zip(inputs, firsts, strict=True)]
@@ -286,14 +286,14 @@ class Trunk(nn.Sequential):
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
-    """Fully connected layers of rectified units, with the ``width`` and ``depth`` of a configuration."""
+    """Return fully connected layers of rectified units, with a configuration's ``width`` and ``depth``."""
     sizes = pairwise([inputs, *[config.width] * config.depth])
     layers = ((nn.Linear(*pair, **NEW), nn.ReLU()) for pair in sizes)
     return Trunk(*(module for layer in layers for module in layer))
 
 
 def initialize(layers: Iterable[nn.Module], gain: float = 2**0.5) -> None:
-    """Draws the weights of the fully connected layers, by default those of rectified units."""
+    """Draw the weights of the fully connected layers, by default those of rectified units."""
     for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.orthogonal_(layer.weight, gain)
@@ -342,15 +342,15 @@ class NetworkEvaluator:
         self._network.trunk.to(self._network.trunk.dtype)  # once, instead of at every evaluation
 
     def __call__(self, states: States) -> Evaluation:
-        """The policy and the values of states, if any, none of which is over."""
+        """Return the policy and the values of states, if any, none of which is over."""
         return self.with_successor_values(self.encode(states))[0]
 
     def encode(self, states: States, shared: Shared | None = None) -> Encoded:
-        """States as all networks of this configuration read them; see :meth:`PolicyNetwork.encode_fully`."""
+        """Return states as these networks read them; see :meth:`PolicyNetwork.encode_fully`."""
         return self._network.encode_fully(states, shared)
 
     def with_successor_values(self, encoded: Encoded) -> tuple[Evaluation, npt.NDArray[np.float32]]:
-        """The same, and the values behind the kinds of moves, float32 ``(n, *successor_values_shape)``."""
+        """Return the same, and the values after each kind, float32 ``(n, *successor_values_shape)``."""
         inputs, features, legal = encoded
         with torch.inference_mode():
             output = self._network(inputs, features=features)
@@ -375,12 +375,12 @@ _Module = TypeVar("_Module", bound=nn.Module)
 def save_policy(
     folder: str | os.PathLike[str], network: PolicyNetwork, info: dict[str, Any] | None = None
 ) -> None:
-    """Writes a policy as a new checkpoint folder, or nothing; ``info``, JSON, is about its making."""
+    """Write a policy as a new checkpoint folder, or nothing; ``info``, JSON, is about its making."""
     write_folder(Path(folder), lambda target: write_policy(target, network, info))
 
 
 def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:
-    """Writes the two files of a policy into an existing folder."""
+    """Write the two files of a policy into an existing folder."""
     checkpoints.write_checkpoint(
         folder, network.game, checkpoints.NETWORK, network.config.model_dump(), network.state_dict(), info
     )
@@ -405,7 +405,7 @@ def read_module(checkpoint: checkpoints.Checkpoint, make: Callable[[], _Module],
 
 
 def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:
-    """The shapes of the weights of a module by name; nothing is allocated."""
+    """Return the shapes of the weights of a module by name; nothing is allocated."""
     with _NothingAllocated():
         return {name: tuple(tensor.shape) for name, tensor in make().state_dict().items()}
 
@@ -426,7 +426,7 @@ class _NothingAllocated(TorchFunctionMode):
 
 
 def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[np.float32]]) -> _Module:
-    """Makes a module with these weights, ready to be evaluated."""
+    """Make a module with these weights, ready to be evaluated."""
     module = make()
     module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     return module.eval()

@@ -27,21 +27,21 @@ Reader = Callable[[str], Any]
 
 
 def boolean(text: str) -> bool:
-    """Reads ``true`` or ``false``."""
+    """Read ``true`` or ``false``."""
     if text not in ("true", "false"):
         raise ValueError("true or false")
     return text == "true"
 
 
 def seconds(text: str) -> float:
-    """Reads a time in seconds."""
+    """Read a time in seconds."""
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", text) or float(text) == 0:
         raise ValueError("a number above 0, such as 0.5")
     return float(text)
 
 
 def integer(lowest: int, highest: int = 10**6) -> Reader:
-    """A reader of integers of ``lowest ... highest``."""
+    """Return a reader of integers of ``lowest ... highest``."""
 
     def read(text: str) -> int:
         if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
@@ -52,7 +52,7 @@ def integer(lowest: int, highest: int = 10**6) -> Reader:
 
 
 def one_of(*words: str) -> Reader:
-    """A reader of some words alone."""
+    """Return a reader of some words alone."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -74,7 +74,7 @@ VALUE_OPTIONS: Mapping[str, Reader] = {
 
 
 def check_budget(**budgets: Any) -> dict[str, Any]:
-    """The budget of a search by its name, or nothing: the one that is not None; ValueError for wrong ones."""
+    """Return the budget that is not None by its name, or nothing; ValueError for wrong ones."""
     given = {name: value for name, value in budgets.items() if value is not None}
     if len(given) > 1:
         words = " and ".join(f"{name}={value}" for name, value in given.items())
@@ -88,7 +88,7 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
 
 
 def spec_of(name: str, **options: Any) -> str:
-    """The spec of an agent with those options that are not None; a level stands there by its name alone."""
+    """Return the spec of an agent with the options that are not None; a level by its value alone."""
     given = {key: value for key, value in options.items() if value is not None}
     texts = {key: f"{value:g}" if isinstance(value, float) else value for key, value in given.items()}
     if list(texts) == ["level"]:

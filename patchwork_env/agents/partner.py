@@ -31,7 +31,7 @@ Player = Callable[[States, Streams, Actions], None]
 
 
 class Habits(NamedTuple):
-    """How somebody looks at the moves of a position; errors are standard deviations in points of a game."""
+    """How a player looks at the moves of a position; errors are standard deviations in points of a game."""
 
     turning: float  # the chance that a piece is tried in each orientation to which it can be turned
     misjudging: float  # the error about a group of moves, such as those with one patch
@@ -44,7 +44,7 @@ class Habits(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The moves that somebody considers, ascending, ``most`` of them at most."""
+    """The moves that a player considers, ascending, ``most`` of them at most."""
 
     actions: npt.NDArray[np.int64]  # (most,)
     values: npt.NDArray[np.float64]  # (most,), in points
@@ -55,7 +55,7 @@ class Candidates(NamedTuple):
 
 
 def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
-    """Room for the moves of a position in one thread."""
+    """Return room for the moves of a position in one thread."""
     return Candidates(
         np.empty(most, np.int64),
         np.empty(most),
@@ -93,7 +93,7 @@ class PartnerAgent(DrawingAgent):
 
 @kernel
 def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams) -> int:
-    """The move that seems best among the first ``count``; without one that is tried, the first of all."""
+    """Return the move that seems best among the first ``count``, or the first if none of them is tried."""
     errors, tried = candidates.errors, candidates.tried
     deviation = habits.lapse if _happens(habits.lapses, streams) else habits.misjudging
     for group in range(len(errors)):
@@ -118,7 +118,7 @@ def _happens(chance: float, streams: Streams) -> bool:
 
 @kernel(inline=True)
 def _draw_error(streams: Streams) -> float:
-    """A number with mean 0 and standard deviation 1, never beyond 3."""
+    """Return a number with mean 0 and standard deviation 1, never beyond 3."""
     total = 0
     for _ in range(3):
         total += random_below(streams, 0, _STEPS)

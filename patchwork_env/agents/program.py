@@ -83,13 +83,13 @@ class ProgramAgent(Agent):
         return action
 
     def close(self, patience: float = 1.0) -> None:
-        """Ends the program, which starts again for the next move."""
+        """End the program, which starts again for the next move."""
         client, self._client = self._client, None
         if client is not None:
             client.close(patience)
 
     def _read(self, game: BaseGame, answer: dict[str, Any]) -> int:
-        """The action of an answer; OpponentError if it holds no legal move."""
+        """Return the action of an answer; OpponentError if it holds no legal move."""
         move = answer.get("move")
         try:
             if not isinstance(move, str | int):
@@ -100,7 +100,7 @@ class ProgramAgent(Agent):
 
 
 def query_of(game: BaseGame, seed: int) -> dict[str, Any]:
-    """The fields of a query: all that the player to move may know of a game, and the legal moves."""
+    """Return the fields of a query: all that the player to move may know of a game, and the legal moves."""
     rules = rules_of(game.state)
     notation = game.determinize(seed).position_text() if rules.has_hidden_information else game.notation()
     actions = game.legal_actions().tolist()

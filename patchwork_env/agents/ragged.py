@@ -1,6 +1,6 @@
 """The inputs of networks for a batch: observations, and legal actions as one flat list; choices from it.
 
-The lists of the states lie one behind the other. A state of Patchwork has 79 legal actions on average and at
+The lists of the states are concatenated. A state of Patchwork has 79 legal actions on average and at
 most 1345 of 2026, so lists cost a fraction of masks.
 """
 
@@ -33,12 +33,12 @@ class LegalLists(NamedTuple):
     rows: Indices  # (total,), the state of each action
 
     def position_of(self, actions: Indices) -> Indices:
-        """The position in the list of one legal action per state, int64 ``(n,)``."""
+        """Return the position in the list of one legal action per state, int64 ``(n,)``."""
         return positions_of(self.counts, self.actions, actions)
 
 
 def legal_lists(states: States) -> LegalLists:
-    """Lists the legal actions of states, none of which is over."""
+    """List the legal actions of states, none of which is over."""
     counts = np.empty(len(states), np.int64)
     rules = rules_of(states)
     buffer = np.empty(len(states) * rules.max_legal_actions, np.int16)
@@ -47,7 +47,7 @@ def legal_lists(states: States) -> LegalLists:
 
 
 def observations_of(states: States) -> Observation:
-    """The observation of the player to move in each game, float32 ``(n, size)``."""
+    """Return the observation of the player to move in each game, float32 ``(n, size)``."""
     rules = rules_of(states)
     observations = np.empty((len(states), rules.layout.size), np.float32)
     loop(write_current_observations, rules)(states, observations)
@@ -56,7 +56,7 @@ def observations_of(states: States) -> Observation:
 
 @kernel
 def copy_lists(source: npt.NDArray[Any], begins: Indices, counts: Indices, out: npt.NDArray[Any]) -> None:
-    """Copies parts of ``source`` to ``out``, one behind the other: from each of ``begins`` on, so many."""
+    """Concatenate parts of ``source`` in ``out``: from each of ``begins`` on, so many."""
     end = 0
     for i in range(len(begins)):
         begin, end = end, end + counts[i]
@@ -65,7 +65,7 @@ def copy_lists(source: npt.NDArray[Any], begins: Indices, counts: Indices, out: 
 
 @kernel
 def end_of_row(rows: Indices, begin: int) -> int:
-    """Where the actions of the state end whose first one is at ``begin``."""
+    """Return the end of the actions of the state that starts at ``begin``."""
     end = begin + 1
     while end < len(rows) and rows[end] == rows[begin]:
         end += 1
@@ -73,14 +73,14 @@ def end_of_row(rows: Indices, begin: int) -> int:
 
 
 def begins_of(counts: Indices) -> Indices:
-    """The position at which the list of each state begins, int64 ``(n,)``."""
+    """Return the position at which the list of each state begins, int64 ``(n,)``."""
     begins: Indices = np.cumsum(counts) - counts
     return begins
 
 
 @kernel(allocates=True)
 def positions_of(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
-    """The position in the list ``actions`` of one legal action per state, int64 ``(n,)``."""
+    """Return the position in the list ``actions`` of one legal action per state, int64 ``(n,)``."""
     positions = np.empty(len(counts), np.int64)
     begin = 0
     for row in range(len(counts)):
@@ -91,7 +91,7 @@ def positions_of(counts: Indices, actions: Indices, chosen: Indices) -> Indices:
 
 @kernel(allocates=True)
 def sample(counts: Indices, log_probabilities: Floats, uniforms: npt.NDArray[np.float64]) -> Indices:
-    """One position of the flat list per row, ``(n,)``, drawn by ``uniforms`` ``(n,)`` between 0 and 1."""
+    """Draw one position of the flat list per row, ``(n,)``, by ``uniforms`` ``(n,)`` between 0 and 1."""
     positions = np.empty(len(counts), np.int64)
     begin = 0
     for row in range(len(counts)):
@@ -109,7 +109,7 @@ def sample(counts: Indices, log_probabilities: Floats, uniforms: npt.NDArray[np.
 
 
 def sample_legal(states: States, log_probabilities: Floats, random: np.random.Generator) -> Indices:
-    """A legal action of each state, int64 ``(n,)``, by those of all actions, ``(n, num_actions)``."""
+    """Return a legal action of each state, int64 ``(n,)``, by those of all actions, ``(n, num_actions)``."""
     legal = legal_lists(states)
     of_legal = log_probabilities[legal.rows, legal.actions]
     return legal.actions[sample(legal.counts, of_legal, random.random(len(states)))]
@@ -117,7 +117,7 @@ def sample_legal(states: States, log_probabilities: Floats, random: np.random.Ge
 
 @kernel(allocates=True)
 def most_probable(counts: Indices, kinds: Indices, log_probabilities: Floats, num_kinds: int) -> Indices:
-    """One position of the flat list per row, ``(n,)``: the most probable action of the most probable kind.
+    """Return one position per row, ``(n,)``: the most probable action of the most probable kind.
 
     The most probable action alone would favor advancing, whose probability is not split among placements.
     Ties, up to :data:`TIE`, go to the first.

@@ -17,14 +17,14 @@ from patchwork_env.core.compile import kernel
 
 
 def array_of(tensor: Tensor) -> npt.NDArray[Any]:
-    """A tensor of any device as a contiguous array, without its gradient."""
+    """Return a tensor of any device as a contiguous array, without its gradient."""
     return tensor.detach().cpu().contiguous().numpy()
 
 
 def hierarchical_policy(
     kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Log-probabilities of the legal actions, ``(total,)``, and entropies of the states in nats, ``(n,)``.
+    """Return log-probabilities of legal actions, ``(total,)``, and entropies of states in nats, ``(n,)``.
 
     ``log p(action) = log p(kind) + log p(action | kind)``. A state without legal actions is no error.
 
@@ -45,7 +45,7 @@ def hierarchical_policy(
 def scattered_policy(
     kind_logits: Tensor, scores: Tensor, rows: Tensor, kinds: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The same as :func:`hierarchical_policy`, for any device."""
+    """Return the same as :func:`hierarchical_policy`, for any device."""
     groups = rows * kind_logits.shape[1] + kinds
     highest = scores.new_full((kind_logits.numel(),), -torch.inf)
     highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
@@ -61,7 +61,7 @@ def scattered_policy(
 
 
 def ragged_products(weights: Tensor, features: Tensor, rows: Tensor) -> Tensor:
-    """The product of each action's features with the weights of its state, ``(total,)``.
+    """Return the product of each action's features with the weights of its state, ``(total,)``.
 
     The weights are ``(n, k)``; the features, ``(total, k)``, are constants: no gradient reaches them. Of each
     action ``rows``, int64 ``(total,)``, has the state that it belongs to, ascending.
@@ -119,7 +119,7 @@ def _write_policy(
     probabilities: Floats,
     entropies: Floats,
 ) -> None:
-    """Writes a policy; each exponential is worked out once, as they take most of the time."""
+    """Write a policy; each exponential is worked out once, as they take most of the time."""
     highest, sums = np.empty(kind_logits.shape[1], np.float32), np.empty(kind_logits.shape[1], np.float32)
     begin = 0
     while begin < len(rows):
@@ -146,7 +146,7 @@ def _write_policy(
 
 @kernel
 def _compare_kinds(kind_logits: Floats, sums: Floats) -> None:
-    """Turns the sum of each kind's exponentials into its offset from scores to log-probabilities."""
+    """Turn the sum of each kind's exponentials into its offset from scores to log-probabilities."""
     best, total = np.float32(-np.inf), np.float32(0)
     for kind in range(len(sums)):
         if sums[kind] > 0:
@@ -170,7 +170,7 @@ def _write_gradients(
     of_kinds: Floats,
     of_scores: Floats,
 ) -> None:
-    """Writes the gradients of the logits of kinds, an array of zeros, and of the scores.
+    """Write the gradients of the logits of kinds, an array of zeros, and of the scores.
 
     With ``g`` the gradient of the log-probabilities, that of the entropies included, ``P`` the probability of
     a kind and ``q`` that of an action within its kind, ``dkind = sum(g in kind) - P * sum(g)`` and

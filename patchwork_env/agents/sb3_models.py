@@ -49,7 +49,7 @@ _HOW_TO_PLAY = (
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> SamplingAgent:
-    """The agent that plays the policy of a file; see :class:`~patchwork_env.agents.base.SamplingAgent`.
+    """Return the agent of a file's policy; see :class:`~patchwork_env.agents.base.SamplingAgent`.
 
     FileNotFoundError if there is none, ValueError if it is damaged, of another kind, or for other spaces.
     """
@@ -84,11 +84,11 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
 
 
 def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> Any:
-    """The perceptrons of an ``MlpPolicy``; a ``PatchworkPolicy`` learns from no changed observations."""
+    """Return the perceptrons of an ``MlpPolicy``; a ``PatchworkPolicy`` observes without changes."""
     mlp = import_module(_MLP)
     _check_observations(data.get("observation_space"), path)
     if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
-        raise ValueError(f"{path}: the model learned behind VecNormalize, which it lacks; {_HOW_TO_PLAY}")
+        raise ValueError(f"{path}: the model learned with VecNormalize, which it lacks; {_HOW_TO_PLAY}")
     options = data.get("policy_kwargs")
     if not isinstance(options, dict) or options.get("features_extractor_class") is not None:
         raise ValueError(f"{path}: policy_kwargs {short_repr(options)} are not known here; {_HOW_TO_PLAY}")
@@ -103,7 +103,7 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
 
 
 def _check_observations(space: Any, path: Path) -> None:
-    """Refuses a policy whose observations are not flat ones of Patchwork: named ones, or a wrapper's."""
+    """Refuse a policy whose observations are not flat ones of Patchwork: named ones, or a wrapper's."""
     space = space if isinstance(space, dict) else {}
     bounds = rules_of(PATCHWORK).layout.upper_bounds
     is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
@@ -121,7 +121,7 @@ def _is_written(text: Any, vector: npt.NDArray[np.float32]) -> bool:
 
 
 def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
-    """The name of an activation function in JSON; None is sb3-contrib's default."""
+    """Return the name of an activation function in JSON; None is sb3-contrib's default."""
     texts = {f"<class '{kind.__module__}.{kind.__qualname__}'>": name for name, kind in known.items()}
     if given is None:
         return "tanh"
@@ -152,7 +152,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _members(path: Path, contents: bytes) -> dict[str, bytes]:
-    """The members of an archive, by name; none may be compressed, for then it could be of any size."""
+    """Return the members of an archive, by name; none may be compressed, for then it could be of any size."""
     try:
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
             compressed = [
@@ -169,7 +169,7 @@ def _members(path: Path, contents: bytes) -> dict[str, bytes]:
 
 
 def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
-    """Refuses pickles that name more than dictionaries and float32 tensors: some take any memory."""
+    """Refuse pickles that name more than dictionaries and float32 tensors: some take any memory."""
     try:
         for name, contents in members.items():
             for opcode, argument, _ in pickletools.genops(contents) if name.endswith(_PICKLE) else ():
@@ -182,7 +182,7 @@ def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
 def _checked(
     tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str
 ) -> dict[str, npt.NDArray[np.float32]]:
-    """The tensors, which must be of these shapes, of float32, and finite."""
+    """Return the tensors, which must be of these shapes, of float32, and finite."""
     wrong = sorted(map(str, tensors.keys() ^ shapes.keys()))
     wrong += [name for name in shapes if name in tensors and not _fits(tensors[name], shapes[name])]
     if wrong:

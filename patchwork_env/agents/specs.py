@@ -1,7 +1,7 @@
 """Specs, the strings that name agents, and the registry of all that they can name.
 
 A spec is a name, such as ``"greedy"`` or ``"ppo"``, the path of a checkpoint folder or of a file, or
-``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options stand behind the last colon:
+``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options follow the last colon:
 ``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level of a search may stand there by its
 name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
 
@@ -84,7 +84,7 @@ def register(
     extra: str = "",
     needs_trust: bool = False,
 ) -> None:
-    """Makes a name a spec.
+    """Make a name a spec.
 
     >>> from patchwork_env import agents
     >>> agents.register("cautious", lambda seed, patience=3: agents.load("greedy"), options={"patience": int})
@@ -96,7 +96,7 @@ def register(
             begins with it is a spec; with a dot at its beginning, every file that ends with it.
         factory: A function, called as ``factory(seed, **options)``, that returns an
             :class:`~patchwork_env.agents.Agent`; or ``"module:function"``, imported for the first agent. The
-            text behind the colon, or the path of the file, comes before the seed.
+            text after the colon, or the path of the file, comes before the seed.
         games: The games that the agents play; None for the attribute ``games`` of a class, or else all.
         options: The options, each with a reader of its text: a function whose ValueError says what is
             allowed. None for the attribute ``options`` of the factory, or else none.
@@ -118,7 +118,7 @@ def register(
 
 
 def _options_of(factory: Any) -> Mapping[str, Reader]:
-    """The options that a class or a function says itself that it has, in its attribute ``options``."""
+    """Return the options that a class or a function says itself that it has, in its attribute ``options``."""
     options = getattr(factory, "options", {})
     if not isinstance(options, Mapping) or not all(map(callable, options.values())):
         raise ValueError(
@@ -131,7 +131,7 @@ def _options_of(factory: Any) -> Mapping[str, Reader]:
 def register_checkpoint(
     game: str, kind: str, factory: Factory, *, options: Mapping[str, Reader] | None = None, extra: str = ""
 ) -> None:
-    """Makes checkpoints of a game and a kind, as ``checkpoint.json`` names them, playable.
+    """Make checkpoints of a game and a kind, as ``checkpoint.json`` names them, playable.
 
     The factory is called as ``factory(checkpoint, seed, **options)``, with a
     :class:`~patchwork_env.agents.checkpoints.Checkpoint`; see :func:`register` for the rest.
@@ -146,7 +146,7 @@ def _add(key: str | tuple[str, str], entry: Entry) -> None:
 
 
 def named(name: str) -> Entry | None:
-    """The entry of a name, which may come from another package; None if nobody has registered it."""
+    """Return the entry of a name, which may come from another package; None if it is not registered."""
     if not _NAME.fullmatch(name):
         return None
     if name not in _entries and name in _entry_points():
@@ -182,7 +182,7 @@ def _load_entry_point(point: EntryPoint) -> None:
 
 
 def names(game: str | None = None) -> tuple[str, ...]:
-    """The agents that have a name and play any set-up of a game, such as ``"patchwork"``; None for all games.
+    """Return the named agents that play any set-up of a game, such as ``"patchwork"``; None for all games.
 
     Which games those of other packages play is known once they have been used; until then they are among
     those for all games. ValueError if there is no such game.
@@ -204,7 +204,7 @@ def _shipped() -> list[str]:
 
 
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
-    """Where the policy of a spec lies, whether it is there or not; None for agents without one.
+    """Return the path of a spec's policy, whether it exists or not; None for agents without one.
 
     A policy on the Hugging Face Hub is downloaded unless it is on this machine; for errors see :func:`load`.
     """
@@ -213,7 +213,7 @@ def path_of(spec: str | os.PathLike[str]) -> Path | None:
 
 
 def checkpoint_path(name: str) -> str:
-    """The path of a checkpoint that is shipped or on the Hub, by its name; another text is a path itself."""
+    """Return the path of a checkpoint by its name, shipped or on the Hub; another str is a path itself."""
     if hub.is_on_hub(name):
         return str(hub.fetch(name).folder)
     return str(checkpoints.SHIPPED_FOLDER / name) if name in _shipped() else name
@@ -223,10 +223,10 @@ def checkpoint_path(name: str) -> str:
 
 
 def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
-    """The agent of a spec.
+    """Return the agent of a spec.
 
     It is one of :func:`names`, the path of a checkpoint folder or of a file, or ``"hf:owner/name@revision"``,
-    with options behind a colon: ``"mcts:simulations=400"``, ``"champion:level=fast,aim=score"``. The ``seed``
+    with options after a colon: ``"mcts:simulations=400"``, ``"champion:level=fast,aim=score"``. The ``seed``
     is that of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
 
     Raises:
@@ -277,7 +277,7 @@ _SPEC = re.compile(
 
 
 def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
-    """Takes a spec apart into its name or path and the texts of its options; ValueError if it is no spec."""
+    """Take a spec apart into its name or path and the texts of its options; ValueError if it is no spec."""
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ValueError(
@@ -316,7 +316,7 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
 
 
 def check_checkpoint(path: str) -> None:
-    """Raises an error that says why ``path`` is neither a name nor a checkpoint, unless it is one."""
+    """Raise an error that says why ``path`` is neither a name nor a checkpoint, unless it is one."""
     shown = _shown(path)
     if "\0" in path:
         raise ValueError(f"the path {shown} has a null character")
@@ -346,7 +346,7 @@ def check_checkpoint(path: str) -> None:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """The end of a message with the nearest known word, if one is near."""
+    """Return the end of a message with the nearest known word, if one is near."""
     close = nearest(word, known)
     return f"; did you mean {close!r}?" if close else ""
 
@@ -363,7 +363,7 @@ def _what_exists() -> str:
 
 
 def with_budget(spec: str, **budgets: Any) -> str:
-    """A spec with another budget in place of its own; the same spec if all are None."""
+    """Return a spec with another budget in place of its own; the same spec if all are None."""
     if not (budget := check_budget(**budgets)):
         return spec
     name, options = parse(spec)
@@ -396,9 +396,9 @@ def runs_code(text: str) -> bool:
 
 
 def import_agent(text: str) -> Agent:
-    """The agent ``name`` of a module: an agent, a class of agents, or a function from a game to an action.
+    """Return the agent ``name`` of a module: an agent, a class of agents, or a function of a game.
 
-    A class may have options behind a second colon. The current folder is the last one searched for modules.
+    A class may have options after a second colon. The current folder is the last one searched for modules.
     """
     from patchwork_env.agents.base import Agent, CallableAgent
 

@@ -107,7 +107,7 @@ class UctAgent(DrawingAgent):
         return workspaces[rules.name]
 
     def _spend(self, simulate: Callable[[int], object], began: float, part: int = 0, parts: int = 1) -> None:
-        """Spends one of several equal parts of the budget of a move, which began then, on simulations."""
+        """Spend one of several equal parts of the budget of a move, which began then, on simulations."""
         if self.seconds is None:
             simulate(self.simulations // parts + (part < self.simulations % parts))
             return
@@ -135,7 +135,7 @@ def _new_work(rules: Rules, nodes: int) -> Workspace:
 def _plant(
     state: States, actions: npt.NDArray[np.int64], work: Workspace, kernels: ModuleType, stream: Streams
 ) -> None:
-    """Begins a tree with these actions, for one possibility of what the game hides."""
+    """Begin a tree with these actions, for one possibility of what the game hides."""
     work.root[0] = state[0]
     kernels.determinize(work.root, 0, stream)
     start_tree(work.tree, work.root, 0)
@@ -162,7 +162,7 @@ def _kernels(rules: Rules) -> ModuleType:
 
 @template
 def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    """Writes legal actions in random order to ``work.actions``, as many as fit; returns their number."""
+    """Write legal actions in random order to ``work.actions``, as many as fit; return their number."""
     count = game.legal(states, i, work.legal_set)
     game.write_actions(work.legal_set, work.listed)
     number = min(count, len(work.actions))
@@ -175,7 +175,7 @@ def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> i
 
 @template
 def play_out(work: Workspace, streams: Streams) -> None:
-    """Plays ``work.state`` to its end at random and writes the value for each player to ``work.values``."""
+    """Play ``work.state`` to its end at random, and write the value for each player to ``work.values``."""
     _play_randomly(work, streams)
     players = game.num_players(work.state, 0)
     for player in range(players):
@@ -189,7 +189,7 @@ def play_out(work: Workspace, streams: Streams) -> None:
 
 @template
 def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
-    """Sets the scale of points by random games from ``work.root``."""
+    """Set the scale of points by random games from ``work.root``."""
     total, squares = 0.0, 0.0
     player = work.root[0]["current_player"]
     for _ in range(samples):
@@ -214,7 +214,7 @@ def _play_randomly(work: Workspace, streams: Streams) -> None:
 
 @template
 def _points(states: States, player: int) -> float:
-    """A player's score, minus the best one of the others if there are any."""
+    """Return a player's score, minus the best one of the others if there are any."""
     rival, players = -np.inf, game.num_players(states, 0)
     for other in range(players):
         if other != player:

@@ -119,7 +119,7 @@ def test_what_was_downloaded_needs_no_network(server, monkeypatch):
 REFUSED = {
     "nobody": (FileNotFoundError, "has no repository 'ann/nobody', or it is private and HF_TOKEN gives no"),
     "private": (FileNotFoundError, "has no repository 'ann/private', or it is private and HF_TOKEN gives no"),
-    "gated": (FileNotFoundError, "hf:ann/gated is for those who ask for it: see http.*/ann/gated"),
+    "gated": (FileNotFoundError, "hf:ann/gated requires a request for access: see http.*/ann/gated"),
     "champion@v9": (FileNotFoundError, "hf:ann/champion has no revision 'v9'"),
     "empty": (
         FileNotFoundError,

@@ -191,7 +191,7 @@ def test_models_behind_statistics_that_the_file_lacks(tmp_path):
         "MlpPolicy", VecNormalize(SelfPlayVecEnv(2)), n_steps=4, policy_kwargs={"net_arch": [8]}
     )
     model.learn(0).save(tmp_path / "model.zip")
-    with pytest.raises(ValueError, match="learned behind VecNormalize"):
+    with pytest.raises(ValueError, match="learned with VecNormalize"):
         agents.load(tmp_path / "model.zip")
     rewards = VecNormalize(SelfPlayVecEnv(2), norm_obs=False)
     model = MaskablePPO(PatchworkPolicy, rewards, n_steps=4, policy_kwargs={"network": SIZES})

@@ -77,7 +77,7 @@ class _Search(NamedTuple):
 def search(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
-    """The plan with the best end of a game that one search of some width finds.
+    """Return the plan with the best end of a game that one search of some width finds.
 
     ``root`` is a game of one player that is not over, ``(1,)``, as :func:`as_solo_game` makes it. The order
     of the first ``free_from`` tiles to come is fixed, that of all others free. ``noise`` is the most points
@@ -97,7 +97,7 @@ def search(
 
 @kernel
 def _run(search: _Search, now: _Front, later: _Front, end: States) -> None:
-    """Searches from the first table of a front and writes the best end."""
+    """Search from the first table of a front, and write the best end."""
     kept = 1
     for step in range(len(search.pools.sizes)):
         for i in range(kept):
@@ -119,7 +119,7 @@ def _run(search: _Search, now: _Front, later: _Front, end: States) -> None:
 
 @kernel
 def _continue(search: _Search, step: int, front: _Front, i: int) -> None:
-    """Offers all tables that one more tile makes of table ``i`` to the pool of the step."""
+    """Offer all tables that one more tile makes of table ``i`` to the pool of the step."""
     tables, expansion = front.tables, search.expansion
     next_card = tables[i]["round"]
     first, end = int(tables[i]["deck"][next_card]), int(tables[i]["deck"][next_card]) + 1
@@ -143,7 +143,7 @@ def _continue(search: _Search, step: int, front: _Front, i: int) -> None:
 
 @kernel
 def draw(tables: States, i: int, digit: int) -> bool:
-    """Exchanges the next card for one of ``digit``; returns whether there is one."""
+    """Exchange the next card for one of ``digit``; return whether there is one."""
     deck, place = tables[i]["deck"], tables[i]["round"]
     for k in range(place, tables[i]["num_cards"]):
         if deck[k] == digit:
@@ -154,7 +154,7 @@ def draw(tables: States, i: int, digit: int) -> bool:
 
 @kernel
 def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64:
-    """The key of the table after an action, whatever the order of its tiles, relative to the first one."""
+    """Return the key of the table after an action, for any order of its tiles, relative to the first one."""
     placed = tables[i]["round"]
     level = level_of(tables, i, action)
     piece, _, row, column = tile_of(action, int(tables[i]["deck"][placed]), level)
@@ -181,7 +181,7 @@ class Pools(NamedTuple):
 
 
 def new_pools(number: int, width: int) -> Pools:
-    """Empty pools of ``width`` slots each."""
+    """Return empty pools of ``width`` slots each."""
     entries = 1 << (_TABLE_FACTOR * width).bit_length()
     return Pools(
         np.zeros(number, np.int64),
@@ -194,7 +194,7 @@ def new_pools(number: int, width: int) -> Pools:
 
 @kernel
 def admit(pools: Pools, k: int, key: np.uint64, value: float) -> int:
-    """Takes something into pool ``k`` if it is among the best; returns its slot, or else -1."""
+    """Take something into pool ``k`` if it is among the best; return its slot, or else -1."""
     heap, values, size = pools.heaps[k], pools.values[k], pools.sizes[k]
     if size == len(heap) and value <= values[heap[0]]:
         return -1
@@ -295,7 +295,7 @@ class BeamAgent(Agent):
         return action_of(tile, root, stack[0])
 
     def _stack(self, states: States, root: States, is_chosen: bool) -> Stack:
-        """The remembered plan of a game if it has been followed so far, or a new one."""
+        """Return the remembered plan of a game if it has been followed so far, or a new one."""
         is_free, placed = bool(states[0]["order"] == FREE), int(root[0]["round"])
         deck = states[0]["deck"][: states[0]["num_cards"]].tobytes()
         key = (is_free, int(states[0]["num_rounds"]), deck)
@@ -318,7 +318,7 @@ def load(
     width: int | None = None,
     seconds: float | None = None,
 ) -> BeamAgent:
-    """The agent of a spec; ``value`` names the checkpoint of its value, or is its path."""
+    """Return the agent of a spec; ``value`` names the checkpoint of its value, or is its path."""
     return BeamAgent(read_value(find_checkpoint(value)), width=width, seconds=seconds, seed=seed)
 
 
@@ -333,7 +333,7 @@ def plan(
     seconds: float | None = None,
     seed: int = 0,
 ) -> Plan:
-    """The best way to go on with a game of one player that is found; see :func:`search` for ``free_from``."""
+    """Search for the best continuation of a game of one player; see :func:`search` for ``free_from``."""
     if free_from is None:
         free_from = int(root[0]["num_rounds"] - root[0]["round"])
     if seconds is None:
@@ -350,7 +350,7 @@ def plan(
 
 
 def plan_of(table: States) -> Plan:
-    """The plan that ends with a complete table."""
+    """Return the plan that ends with a complete table."""
     return Plan(int(engine.score(table, 0, 0)), stack_of(table))
 
 
@@ -358,7 +358,7 @@ def plan_of(table: States) -> Plan:
 
 
 def as_solo_game(states: States) -> States:
-    """The current player's table of a game, ``(1,)``, as a game of one player whose order is known.
+    """Return the current player's table of a game, ``(1,)``, as a game of one player whose order is known.
 
     Its deck begins with the tiles on the table. In free order those left follow, a chosen one first.
     """
@@ -375,7 +375,7 @@ def as_solo_game(states: States) -> States:
 
 
 def stack_of(states: States) -> Stack:
-    """The tiles on the table of a game of one player, counted from the corner of the first."""
+    """Return the tiles on the table of a game of one player, counted from the corner of the first."""
     record = states[0]
     tiles = [
         [int(record[name][0, t]) for name in ("piece", "level", "row", "column")]
@@ -387,7 +387,7 @@ def stack_of(states: States) -> Stack:
 
 
 def action_of(tile: Tile, states: States, first: Tile) -> int:
-    """The action that places a tile in a game of one player, ``(1,)``.
+    """Return the action that places a tile in a game of one player, ``(1,)``.
 
     ``first``, with the same origin, is the first tile on the table, or the first to be placed.
     """

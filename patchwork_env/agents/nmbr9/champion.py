@@ -60,7 +60,7 @@ class Workspace(NamedTuple):
 
 
 def new_workspace() -> Workspace:
-    """The buffers of one thread."""
+    """Return the buffers of one thread."""
     return Workspace(
         np.empty(MOST_CANDIDATES, np.int64),
         np.empty(MOST_CANDIDATES, np.float64),
@@ -75,7 +75,7 @@ def new_workspace() -> Workspace:
 
 @kernel
 def begin(states: States, i: int, settings: RolloutSettings, weights: value.Weights, work: Workspace) -> int:
-    """Starts a search: lists the candidates, the one with the highest value first; returns their number."""
+    """Start a search: list the candidates, the one with the highest value first; return their number."""
     _write_root(states, i, work)
     work.rollouts[0] = work.evaluations[0] = 0
     work.sums[:] = 0
@@ -91,7 +91,7 @@ def begin(states: States, i: int, settings: RolloutSettings, weights: value.Weig
 
 @kernel
 def _write_root(states: States, i: int, work: Workspace) -> None:
-    """Writes the current player's table to ``root`` as a game of one player; sorts the cards to come."""
+    """Write the current player's table to ``root`` as a game of one player; sort the cards to come."""
     place = value.write_solo_game(states, i, UNKNOWN, work.root) + 1
     remaining = work.expansion.buffer[0]["remaining"]
     value.count_remaining(work.root, 0, place, work.expansion.buffer[0])
@@ -105,7 +105,7 @@ def _write_root(states: States, i: int, work: Workspace) -> None:
 def roll_out(
     considered: int, settings: RolloutSettings, weights: value.Weights, work: Workspace, streams: Streams
 ) -> None:
-    """Draws a deck and plays a rollout of each of the first ``considered`` candidates with it."""
+    """Draw a deck, and play a rollout of each of the first ``considered`` candidates with it."""
     root = work.root
     _draw_deck(work, streams)
     for k in range(considered):
@@ -116,7 +116,7 @@ def roll_out(
 
 @kernel
 def _draw_deck(work: Workspace, streams: Streams) -> None:
-    """Brings the cards to come into a random order; the row of decks says which card comes next."""
+    """Bring the cards to come into a random order; the row of decks says which card comes next."""
     root, order = work.root, work.order
     deck, first = root[0]["deck"], int(root[0]["round"]) + 1
     cards = int(root[0]["num_cards"]) - first
@@ -138,7 +138,7 @@ def _draw_deck(work: Workspace, streams: Streams) -> None:
 
 @kernel
 def _play(action: int, settings: RolloutSettings, weights: value.Weights, work: Workspace) -> float:
-    """Plays a rollout on ``game``; returns its expected final score."""
+    """Play a rollout on ``game``; return its expected final score."""
     game = work.game
     apply(game, 0, action)
     for _ in range(settings.depth):
@@ -152,7 +152,7 @@ def _play(action: int, settings: RolloutSettings, weights: value.Weights, work: 
 
 @kernel
 def keep_best(considered: int, number: int, work: Workspace) -> None:
-    """Moves the ``number`` candidates with the best rollouts to the front, the best first."""
+    """Move the ``number`` candidates with the best rollouts to the front, the best first."""
     actions, sums = work.actions, work.sums
     for k in range(number):
         best = k
@@ -250,7 +250,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
             actions[i] = work.actions[0]
 
     def deepen(self, game: Game) -> Iterator[list[ScoreLine]]:
-        """Analyses a game: the best placements with the final scores to expect, the best first.
+        """Analyse a game: the best placements with the final scores to expect, the best first.
 
         The first is the one that would be played. The lines come again and again until the budget is spent;
         placements that are not considered any more keep their distance to it, over the decks that both met.
@@ -260,7 +260,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
         return self._analyses(game.clone(), new_workspace())
 
     def expected_scores(self, game: Game) -> list[float]:
-        """The final scores that all players may expect, by the value of their tables alone."""
+        """Return the final scores that all players may expect, by the value of their tables alone."""
         buffer = value.new_buffer()
         return [
             score + float(value.evaluate(game.state, 0, player, self._weights, buffer))
@@ -270,7 +270,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     def _search(
         self, states: States, i: int, work: Workspace, streams: Streams, results: int = 1
     ) -> Iterator[int]:
-        """Rollouts of ever fewer candidates, the best of which is the first in the end.
+        """Roll out ever fewer candidates, the best of which is the first in the end.
 
         Every round of halving has an equal share of the budget, in one step or more, ``results`` in all. The
         number of candidates comes before the first step and after each.
@@ -333,7 +333,7 @@ def load(
     nodes: int | None = None,
     seconds: float | None = None,
 ) -> Agent:
-    """The agent of a value's checkpoint; it searches if there is a budget, or it comes with the package."""
+    """Return the agent of a value's checkpoint, which searches if it has a budget or is shipped."""
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights = value.read_value(checkpoint)
     name = spec_of(checkpoint.name, **budget)

@@ -5,7 +5,7 @@ numbers beyond a range count as its last one. The next tile is one of those left
 order.
 
 The ways in which each tile fits on a level are counted for ten tiles at once, in about two microseconds. The
-cells of a level are a string of bits, row after row of the level below, with three zeros behind each row, so
+cells of a level are a string of bits, row after row of the level below, with three zeros after each row, so
 that no tile reaches from one row into the next. A shift of the string moves it by rows and columns, and a
 tile fits where all its cells are free. Where blocks are free, two or three cells in a line or four in a
 square, is computed once for all tiles. Of a level above more than :data:`MOST_COLUMNS` columns, or more bits
@@ -77,7 +77,7 @@ Term = tuple[int, int, int]  # a block, and the row and the column of its first 
 
 
 def _cover(shape: Cells) -> tuple[Term, ...]:
-    """The fewest blocks whose union is a shape."""
+    """Return the fewest blocks whose union is a shape."""
     cells = frozenset(shape)
     places: dict[Term, frozenset[Cell]] = {}
     for block, (row, column) in itertools.product(range(NUM_BLOCKS), cells):
@@ -99,7 +99,7 @@ for _piece, _terms in enumerate(_COVERS):
 
 
 def _list_inside() -> npt.NDArray[np.int64]:
-    """The upper pieces that fit into each lower piece, ``(upper, row, column)``; -1 ends each list."""
+    """Return the upper pieces that fit into each lower piece, ``(upper, row, column)``; -1 ends each list."""
     lists: list[list[tuple[int, int, int]]] = [[] for _ in range(NUM_PIECES)]
     for upper, lower in itertools.product(range(NUM_PIECES), repeat=2):
         if IS_DISTINCT[upper]:
@@ -130,7 +130,7 @@ FIT_FIELDS: dict[str, tuple[Any, tuple[int, ...]]] = {
 
 @kernel
 def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: Counts, fits: Counts) -> None:
-    """Counts the legal placements of every digit on a level above the table itself, into ``fits``, ``(10,)``.
+    """Count the legal placements of every digit on a level above the table itself, into ``fits``, ``(10,)``.
 
     ``levels`` is the painted table, with ``placed`` tiles; digits whose ``wanted`` is 0 are left out.
     """
@@ -158,7 +158,7 @@ def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: 
 
 @kernel(inline=True)
 def tile_of(action: int, digit: int, level: int) -> Tile:
-    """The tile of a digit that an action places on a level."""
+    """Return the tile of a digit that an action places on a level."""
     anchor = action % NUM_ANCHORS
     piece = NUM_TURNS * digit + action // NUM_ANCHORS
     return Tile(piece, level, anchor // TABLE_SIZE, anchor % TABLE_SIZE)
@@ -166,7 +166,7 @@ def tile_of(action: int, digit: int, level: int) -> Tile:
 
 @kernel
 def box_of(level: int, placed: int, buffer: Record) -> tuple[int, int, int, int, int]:
-    """The first row and column of a level, those behind the last, and the number of its tiles."""
+    """Return the first row and column of a level, those past the last, and the number of its tiles."""
     top, left, bottom, right, number = 1 << 20, 1 << 20, 0, 0, 0
     for t in range(placed):
         if buffer["level"][t] == level:
@@ -179,7 +179,7 @@ def box_of(level: int, placed: int, buffer: Record) -> tuple[int, int, int, int,
 
 @kernel(inline=True)
 def _window_of(top: int, left: int, bottom: int, right: int) -> Window:
-    """The middle of a box, as much of it as can be counted."""
+    """Return the middle of a box, as much of it as can be counted."""
     if right - left > MOST_COLUMNS:
         left += (right - left - MOST_COLUMNS) // 2
         right = left + MOST_COLUMNS
@@ -193,7 +193,7 @@ def _window_of(top: int, left: int, bottom: int, right: int) -> Window:
 
 @kernel
 def _write_strings(levels: Levels, level: int, window: Window, free: Words, near: Words) -> bool:
-    """Writes the free cells of a level, and those next to its tiles; returns whether the level is empty."""
+    """Write the free cells of a level, and those next to its tiles; return whether the level is empty."""
     free[: window.words + 1] = _U0
     near[: window.words + 1] = _U0
     left, mask = _U(window.left), (_U1 << _U(window.stride - _PADDING)) - _U1
@@ -219,13 +219,13 @@ def _write_bits(words: Words, position: int, bits: np.uint64) -> None:
 
 @kernel(inline=True)
 def _shifted(words: Words, j: int, shift: np.uint64) -> np.uint64:
-    """Word ``j`` of a string that is shifted down by less than 64 bits."""
+    """Return word ``j`` of a string that is shifted down by less than 64 bits."""
     return np.uint64((words[j] >> shift) | ((words[j + 1] << _U1) << (_U63 - shift)))
 
 
 @kernel(inline=True)
 def _write_blocks(strings: Words, window: Window, all_of: bool) -> None:
-    """Writes where all cells of each block have their bit, or where any of them has, from single cells."""
+    """Write where all cells of each block have their bit, or where any of them has, from single cells."""
     _join(strings, _ROW_2, _SINGLE, 1, window.words, all_of)
     _join(strings, _COLUMN_2, _SINGLE, window.stride, window.words, all_of)
     _join(strings, _ROW_3, _ROW_2, 1, window.words, all_of)
@@ -235,7 +235,7 @@ def _write_blocks(strings: Words, window: Window, all_of: bool) -> None:
 
 @kernel(inline=True)
 def _join(strings: Words, out: int, block: int, shift: int, words: int, all_of: bool) -> None:
-    """Joins a block with the same one further on to a larger one."""
+    """Join a block with the same one further on to a larger one."""
     for j in range(words):
         other = _shifted(strings[block], j, _U(shift))
         strings[out, j] = strings[block, j] & other if all_of else strings[block, j] | other
@@ -244,7 +244,7 @@ def _join(strings: Words, out: int, block: int, shift: int, words: int, all_of: 
 
 @kernel(inline=True)
 def _write_anchors(buffer: Record, piece: int, window: Window, is_empty: bool) -> int:
-    """Writes where a piece fits and touches tiles of the level; returns the number of places."""
+    """Write where a piece fits and touches tiles of the level; return the number of places."""
     free, near, anchors = buffer["free"], buffer["near"], buffer["anchors"]
     count = 0
     for j in range(window.words):
@@ -267,7 +267,7 @@ def _write_anchors(buffer: Record, piece: int, window: Window, is_empty: bool) -
 def _discount_single_supports(
     buffer: Record, level: int, placed: int, window: Window, wanted: Counts, fits: Counts
 ) -> None:
-    """Subtracts the placements that would rest on a single tile."""
+    """Subtract the placements that would rest on a single tile."""
     for t in range(placed):
         if buffer["level"][t] != level - 1:
             continue
@@ -315,7 +315,7 @@ FIELDS = {
 
 @kernel
 def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
-    """Lists the rows of a table with ``number`` levels and ``left`` tiles to come; returns how many."""
+    """List the rows of a table with ``number`` levels and ``left`` tiles to come; return how many."""
     remaining, fits = buffer["remaining"], buffer["fits"]
     rows[0] = _LEFT + min(left, MAX_CARDS)
     count = 1

@@ -25,14 +25,14 @@ Integers = npt.NDArray[np.int64]
 
 @kernel
 def choose_actions(states: States, actions: Integers) -> None:
-    """Writes the greedy action of every game, none of which may be over."""
+    """Write the greedy action of every game, none of which may be over."""
     for i in range(len(states)):
         actions[i] = choose_action(states, i)
 
 
 @kernel(allocates=True)
 def choose_action(states: States, i: int) -> int:
-    """The greedy action of one game that is not over."""
+    """Return the greedy action of one game that is not over."""
     maps = np.empty((engine.NUM_MAPS, TABLE_SIZE), np.uint64)
     engine.legal(states, i, maps)
     digit = engine.digit_to_place(states, i)
@@ -52,7 +52,7 @@ def choose_action(states: States, i: int) -> int:
 
 @kernel
 def highest_digit(maps: LegalSet) -> int:
-    """The choice of the highest digit of a legal set."""
+    """Return the choice of the highest digit of a legal set."""
     digit = NUM_DIGITS - 1
     while maps[engine.CHOICE_MAP, 0] >> _U(digit) & U1 == 0:
         digit -= 1
@@ -69,7 +69,7 @@ def list_placements(
     levels: Integers,
     contacts: Integers,
 ) -> int:
-    """Lists the legal placements of a digit on a table of ``number`` levels; returns how many there are."""
+    """List the legal placements of a digit on a table of ``number`` levels; return how many there are."""
     count = 0
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
@@ -88,7 +88,7 @@ def list_placements(
 
 @kernel
 def contact(painted: engine.Levels, level: int, piece: int, row: int, column: int) -> int:
-    """The number of unit edges that a placement shares with tiles of a level."""
+    """Return the number of unit edges that a placement shares with tiles of a level."""
     edges = 0
     for k in range(HEIGHTS[piece]):
         cells, cover = FOOTPRINTS[piece, k] << _U(column), painted[level, row + k]

@@ -40,7 +40,7 @@ HABITS = {
 
 
 def new_player(level: int) -> Player:
-    """The player of a level, with the kernels that it needs and no others."""
+    """Return the player of a level, with the kernels that it needs and no others."""
     if level not in HABITS:
         champion = load(read_checkpoint(_VALUE), nodes=CHAMPION_NODES)
 
@@ -57,7 +57,7 @@ def new_player(level: int) -> Player:
 
 
 def new_candidates() -> Candidates:
-    """Room for the placements of a tile in one thread; those on one level are misjudged together."""
+    """Return room for the placements of a tile in one thread; those on one level are misjudged together."""
     return new_candidates_of(MAX_LEGAL_ACTIONS, MAX_LEVELS + 1, NUM_TURNS)
 
 
@@ -70,7 +70,7 @@ def choose_by_eye(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Writes the actions of a beginner, who wants to get up, and sees nothing of the tiles to come."""
+    """Write the actions of a beginner, who wants to get up, and sees nothing of the tiles to come."""
     for i in range(len(states)):
         digit = digit_to_place(states, i)
         legal(states, i, expansion.maps)
@@ -95,7 +95,7 @@ def choose_by_value(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Writes the actions of somebody who judges by the value, and chooses the highest digit."""
+    """Write the actions of a player who judges by the value and chooses the highest digit."""
     for i in range(len(states)):
         if digit_to_place(states, i) == NO_DIGIT:
             legal(states, i, expansion.maps)

@@ -76,7 +76,7 @@ class Features(NamedTuple):
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
-    """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
+    """Return the features of positions and their legal actions, as in :class:`.networks.Inputs`."""
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
     seen = array_of(observations), array_of(rows), array_of(actions)
     _write_placements(*seen, empty_states(1), value.new_buffer(), placements)
@@ -85,7 +85,7 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features
 
 
 def position_features(observations: Tensor) -> Tensor:
-    """The features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
+    """Return the features of positions alone, float32 ``(n, POSITION_FEATURES)``."""
     positions = np.zeros((observations.shape[0], POSITION_FEATURES), np.float32)
     _write_positions(array_of(observations), empty_states(1), value.new_buffer(), positions)
     return torch.from_numpy(positions).to(observations.device)
@@ -101,7 +101,7 @@ def _logarithm(fits: int) -> float:
 
 @kernel
 def _write_positions(observations: Floats, states: States, buffer: value.Buffer, positions: Floats) -> None:
-    """Writes into an array of zeros; ``states`` is memory for a record."""
+    """Write into an array of zeros; ``states`` is memory for a record."""
     for i in range(len(observations)):
         read_observation(observations[i], states, 0)
         number, _ = value.read_table(states, 0, 0, buffer[0])
@@ -137,7 +137,7 @@ def _write_levels(number: int, buffer: Record, out: Floats) -> None:
 
 @kernel(inline=True)
 def _best_level(number: int, digit: int, buffer: Record) -> int:
-    """The highest of the levels up to ``number`` that has room for a tile that is left, or 0."""
+    """Return the highest of the levels up to ``number`` that has room for a tile that is left, or 0."""
     level = min(number, MAX_LEVELS) if buffer["remaining"][digit] > 0 else 0
     while level > 0 and buffer["fits"][level, digit] <= 0:
         level -= 1
@@ -151,7 +151,7 @@ def _best_level(number: int, digit: int, buffer: Record) -> int:
 def _write_placements(
     observations: Floats, rows: Indices, actions: Indices, states: States, buffer: value.Buffer, out: Floats
 ) -> None:
-    """Writes into an array of zeros; ``states`` is memory for a record."""
+    """Write into an array of zeros; ``states`` is memory for a record."""
     best = np.zeros(NUM_DIGITS, np.int64)
     histogram = np.zeros((MAX_LEVELS, value.MOST_CONTACT + 1), np.int64)
     begin = 0
@@ -178,7 +178,7 @@ def _write_placements(
 
 @kernel
 def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
-    """Reads a table, and the best level of each digit; returns the number of levels."""
+    """Read a table, and the best level of each digit; return the number of levels."""
     number, _ = value.read_table(states, 0, 0, buffer)
     buffer["remaining"][digit] -= 1
     for level in range(number + 2):
@@ -194,7 +194,7 @@ def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
 def _write_now(
     action: int, digit: int, number: int, levels: Levels, histogram: npt.NDArray[np.int64], out: Floats
 ) -> None:
-    """Writes the level, points and contact of a placement, and counts it, if it is legal."""
+    """Write the level, points and contact of a placement, and count it, if it is legal."""
     piece, _, row, column = tile_of(action, digit, 0)
     level = level_at(levels, number, piece, row, column)
     if not 0 <= level < MAX_LEVELS:
@@ -227,7 +227,7 @@ def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Re
 
 @kernel
 def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
-    """Writes the changes for the tiles left; the buffer is that of the table with a placement."""
+    """Write the changes for the tiles left; the buffer is that of the table with a placement."""
     fits, before, remaining = buffer["fits"], buffer["base_fits"], buffer["remaining"]
     for digit in range(NUM_DIGITS):
         left = remaining[digit]
@@ -248,14 +248,14 @@ def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Flo
 
 @kernel
 def _spread(level: int, placed: int, buffer: Record) -> int:
-    """The number of rows plus that of columns over which the tiles of a level spread."""
+    """Return the number of rows plus that of columns over which the tiles of a level spread."""
     top, left, bottom, right, _ = box_of(level, placed, buffer)
     return max(bottom - top, 0) + max(right - left, 0)
 
 
 @kernel
 def _count_dents(level: npt.NDArray[np.uint64], first: int, end: int) -> tuple[int, int, int]:
-    """The numbers of empty cells with two, three or four covered neighbors at least, in some rows."""
+    """Return the numbers of empty cells with two, three or four covered neighbors at least, in some rows."""
     two, three, four = 0, 0, 0
     for row in range(max(first, 1), min(end, len(level) - 1)):
         upper, lower = level[row - 1], level[row + 1]
@@ -320,7 +320,7 @@ class Nmbr9Network(networks.PolicyNetwork):
         return values.squeeze(1)
 
     def _scores_of_placements(self, trunk: Tensor, placements: Tensor, rows: Tensor) -> Tensor:
-        """The logits of placements by their features, ``(total,)``."""
+        """Return the logits of placements by their features, ``(total,)``."""
         linear = ragged_products(self.placement(trunk), placements, rows)
         likely = placements[:, IS_LIKELY].nonzero().squeeze(1)
         context = self.placement_context(trunk).index_select(0, rows.index_select(0, likely))

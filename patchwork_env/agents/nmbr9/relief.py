@@ -30,7 +30,7 @@ _NUM_PATTERNS = 3 ** len(_NEIGHBORS)
 
 
 def _sums() -> npt.NDArray[np.int64]:
-    """For each window of 9 bits, the number whose digits in base 3 are its neighbors."""
+    """Return, for each window of 9 bits, the number whose digits in base 3 are its neighbors."""
     bits, sums = np.arange(1 << 9), np.zeros(1 << 9, np.int64)
     for k, (row, column) in enumerate(_NEIGHBORS):
         sums += 3**k * (bits >> (3 * row + column) & 1)
@@ -87,7 +87,7 @@ def _row_of_window(levels: Levels, row: int, column: int) -> int:
 
 @kernel
 def list_windows(levels: Levels, top: int, left: int, height: int, width: int, grid: Grid, rows: Rows) -> int:
-    """Writes the rows of all windows into ``grid``, and lists those not ``EMPTY``; returns how many.
+    """Write the rows of all windows into ``grid``, and list those not ``EMPTY``; return how many.
 
     ``top``, ``left``, ``height`` and ``width`` are the box of the tiles; the rest of the grid is ``EMPTY``.
     """
@@ -103,7 +103,7 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
 
 @kernel
 def list_changes(levels: Levels, tile: Tile, grid: Grid, old: Rows, new: Rows) -> tuple[int, int]:
-    """Lists the rows of windows that go and that come with a tile; returns both numbers.
+    """List the rows of windows that go and that come with a tile; return both numbers.
 
     ``levels`` is painted with the tile; ``grid`` holds the rows of all windows without it.
     """

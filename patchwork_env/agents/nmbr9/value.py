@@ -84,12 +84,12 @@ Buffer = npt.NDArray[np.void]  # array of one `BUFFER` record, the memory in whi
 
 
 def new_buffer() -> Buffer:
-    """A buffer for one thread."""
+    """Return a buffer for one thread."""
     return compiled.aligned_records(BUFFER)
 
 
 def new_weights(seed: int) -> Weights:
-    """Random weights to start learning from. Values are close to 0, but not all the same."""
+    """Return random weights to start learning from. Values are close to 0, but not all the same."""
     scales = {
         "windows": 0.5 / math.sqrt(100),  # windows of a table
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -114,7 +114,7 @@ _add_hidden_2 = product_adder(HIDDEN_2)
 
 @kernel
 def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buffer) -> float:
-    """The points that a player may expect of the tiles to come, the next one of which counts as unknown."""
+    """Return the points that the tiles to come are expected to bring; the next one counts as unknown."""
     left = int(states[i]["num_rounds"]) - engine.num_placed(states, i, player)
     if left == 0:
         return 0.0
@@ -126,7 +126,7 @@ def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buff
 
 @kernel
 def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int, int]:
-    """Reads a table; returns the number of its levels and that of the windows in ``rows``."""
+    """Read a table; return the number of its levels and that of the windows in ``rows``."""
     placed = engine.num_placed(states, i, player)
     count_remaining(states, i, placed, buffer)
     number = engine.paint(states, i, player, buffer["levels"])
@@ -151,7 +151,7 @@ def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int
 
 @kernel
 def count_remaining(states: States, i: int, placed: int, buffer: Record) -> None:
-    """Counts the cards of each digit behind the first ``placed`` ones."""
+    """Count the cards of each digit after the first ``placed`` ones."""
     remaining = buffer["remaining"]
     remaining[:] = 0
     for k in range(placed, states[i]["num_cards"]):
@@ -160,7 +160,7 @@ def count_remaining(states: States, i: int, placed: int, buffer: Record) -> None
 
 @kernel
 def value_of(number: int, left: int, weights: Record, buffer: Record) -> float:
-    """The value from the sum of windows in ``relief``, which is rectified in place, and the features."""
+    """Return the value from the features and the sum of windows in ``relief``, rectified in place."""
     hidden = buffer["hidden"]
     copy(hidden, weights["bias"])
     compiled.rectify(buffer["relief"])
@@ -198,7 +198,7 @@ class Expansion(NamedTuple):
 
 
 def new_expansion() -> Expansion:
-    """The successors of no position."""
+    """Return the successors of no position."""
     return Expansion(
         np.empty(engine.MAX_LEGAL_ACTIONS, np.int64),
         np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
@@ -213,7 +213,7 @@ def new_expansion() -> Expansion:
 
 @kernel
 def expand(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """Evaluates the placements of the current player, whose next tile is known; returns their number.
+    """Evaluate the placements of the current player, whose next tile is known; return their number.
 
     Evaluated are those on each level with the most contact, ``width`` of them and all that tie with the last.
     """
@@ -245,13 +245,13 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
 
 @kernel(inline=True)
 def _is_beyond(tile: Tile) -> bool:
-    """True if a tile reaches beyond the last column; it fits once the table is shifted."""
+    """Return True if a tile reaches beyond the last column; it fits once the table is shifted."""
     return bool(tile.column + WIDTHS[tile.piece] > TABLE_SIZE)
 
 
 @kernel
 def write_solo_game(states: States, i: int, order: int, game: States) -> int:
-    """Writes the current player's table as a game of one player; returns the number of its tiles."""
+    """Write the current player's table as a game of one player; return the number of its tiles."""
     player = int(states[i]["current_player"])
     placed = engine.num_placed(states, i, player)
     copy_record(game, 0, states, i)
@@ -270,7 +270,7 @@ def write_solo_game(states: States, i: int, order: int, game: States) -> int:
 
 @kernel
 def best_action(expansion: Expansion, count: int) -> int:
-    """The index of the first action with the highest value among the first ``count``."""
+    """Return the index of the first action with the highest value among the first ``count``."""
     best, most = 0, -math.inf
     for k in range(count):
         if expansion.values[k] > most:
@@ -280,7 +280,7 @@ def best_action(expansion: Expansion, count: int) -> int:
 
 @kernel
 def list_all(states: States, i: int, expansion: Expansion) -> int:
-    """Lists the placements of a legal set with their levels and contacts; returns their number."""
+    """List the placements of a legal set with their levels and contacts; return their number."""
     painted = expansion.buffer[0]["levels"]
     number = engine.paint(states, i, states[i]["current_player"], painted)
     return _list(painted, number, engine.digit_to_place(states, i), expansion)
@@ -294,7 +294,7 @@ def _list(painted: engine.Levels, number: int, digit: int, expansion: Expansion)
 
 @kernel
 def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion: Expansion) -> int:
-    """Lists the legal actions with the most contact on each level; returns their number."""
+    """List the legal actions with the most contact on each level; return their number."""
     histogram, contacts, levels = expansion.histogram, expansion.contacts, expansion.levels
     count = _list(buffer["levels"], number, digit, expansion)
     histogram[: number + 1] = 0
@@ -312,7 +312,7 @@ def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion:
 
 @kernel(inline=True)
 def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
-    """The contact that at least ``width`` placements have, or all, from their numbers by contact."""
+    """Return the contact that at least ``width`` placements have, or all, from their numbers by contact."""
     least, sum_of = MOST_CONTACT, histogram[MOST_CONTACT]
     while least > 0 and sum_of < width:
         least -= 1
@@ -322,7 +322,7 @@ def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
 
 @kernel
 def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record, buffer: Record) -> float:
-    """The value of the table with one more tile; the buffer is left as it was."""
+    """Return the value of the table with one more tile; the buffer is left as it was."""
     new_number = put(tile, placed, number, buffer)
     gone, come = relief.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
     copy(buffer["relief"], buffer["base_relief"])
@@ -335,7 +335,7 @@ def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record
 
 @kernel(inline=True)
 def put(tile: Tile, placed: int, number: int, buffer: Record) -> int:
-    """Puts a tile on a table of ``placed`` tiles on ``number`` levels; returns the new number of levels.
+    """Put a tile on a table of ``placed`` tiles on ``number`` levels; return the new number of levels.
 
     All that depends on it follows but the relief.
     """
@@ -356,7 +356,7 @@ def put(tile: Tile, placed: int, number: int, buffer: Record) -> int:
 
 @kernel(inline=True)
 def take_back(tile: Tile, number: int, buffer: Record) -> None:
-    """Leaves a buffer as it was before :func:`put`; ``base_fits`` are the fits of that table."""
+    """Leave a buffer as it was before :func:`put`; ``base_fits`` are the fits of that table."""
     level = tile.level
     for k in range(HEIGHTS[tile.piece]):
         buffer["levels"][level, tile.row + k] &= ~(FOOTPRINTS[tile.piece, k] << _U(tile.column))

@@ -5,7 +5,7 @@ Both choose in two steps.
 1. *Which patch?* The one with the highest value. Bought now, a patch is worth its income at every income mark
    ahead, plus the penalty that it saves, minus its price, minus one for every space that the token moves, as
    advancing would earn a button there. The penalty is 2 per cell, times the share of the track that lies
-   behind the token after the move: the earlier in the game, the likelier another patch would have covered the
+   after the token's next place: the earlier in the game, the likelier another patch would have covered the
    cell as well. Ties go to the lower slot, and advancing, of value 0, is preferred to a patch of its value.
 2. *Where?* Where the most joints are left; see :mod:`~patchwork_env.agents.patchwork.placements`. Special
    patches follow the same rule. Greedy play takes the lowest of these actions, playouts a random one.
@@ -40,13 +40,13 @@ class GreedyBuffers(NamedTuple):
 
 
 def new_greedy_buffers() -> GreedyBuffers:
-    """Buffers for games of any kind."""
+    """Return buffers for games of any kind."""
     return GreedyBuffers(placements.new_ranking(), np.empty(NUM_OFFERED))
 
 
 @kernel(allocates=True)
 def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
-    """Writes the greedy action of every game, none of which may be over."""
+    """Write the greedy action of every game, none of which may be over."""
     buffers = GreedyBuffers(np.empty(placements.RANKING_SHAPE, np.uint64), np.empty(NUM_OFFERED))
     for i in range(len(states)):
         actions[i] = choose_action(states, i, buffers)
@@ -54,7 +54,7 @@ def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
 
 @kernel
 def choose_action(states: States, i: int, buffers: GreedyBuffers) -> int:
-    """The greedy action of one game that is not over."""
+    """Return the greedy action of one game that is not over."""
     if states[i]["pending_special"]:
         return placements.most_enclosed_cell(states, i)
     for slot in range(NUM_OFFERED):
@@ -69,7 +69,7 @@ def choose_action(states: States, i: int, buffers: GreedyBuffers) -> int:
 def play_out(
     states: States, i: int, buffers: GreedyBuffers, streams: npt.NDArray[np.uint64], stream: int
 ) -> None:
-    """Plays a game to its end, greedily with noise."""
+    """Play a game to its end, greedily with noise."""
     while not is_over(states, i):
         apply(states, i, choose_noisily(states, i, buffers, streams, stream))
 
@@ -78,7 +78,7 @@ def play_out(
 def choose_noisily(
     states: States, i: int, buffers: GreedyBuffers, streams: npt.NDArray[np.uint64], stream: int
 ) -> int:
-    """The action of playouts in a game that is not over."""
+    """Return the action of playouts in a game that is not over."""
     if states[i]["pending_special"]:
         return placements.most_enclosed_cell(states, i)
     for slot in range(NUM_OFFERED):
@@ -99,7 +99,7 @@ def _can_be_paid(states: States, i: int, slot: int) -> bool:
 
 @kernel
 def patch_value(states: States, i: int, patch: int) -> float:
-    """The value for the current player of buying a patch now, in buttons; that of advancing is 0."""
+    """Return the value for the current player of buying a patch now, in buttons; that of advancing is 0."""
     space = np.int64(states[i]["position"][states[i]["current_player"]])
     target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
     incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])
@@ -110,7 +110,7 @@ def patch_value(states: States, i: int, patch: int) -> float:
 
 @kernel(inline=True)
 def _most_valuable_slot(states: States, i: int, buffers: GreedyBuffers) -> int:
-    """The slot of the highest value above 0 whose patch has a placement, or ``_NO_SLOT``.
+    """Return the slot of the highest value above 0 whose patch has a placement, or ``_NO_SLOT``.
 
     The best placements of its patch are left in ``ranking``.
     """

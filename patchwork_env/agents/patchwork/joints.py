@@ -22,7 +22,7 @@ _NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if (bit + 1) % QUILT_SIZ
 
 @kernel
 def count_joints(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """The joints of a quilt, given as its two words; each counts where its upper or left cell lies."""
+    """Return the joints of a quilt, given as its two words; each counts where its upper or left cell lies."""
     return _joints(~covered_0 & FULL_WORD, ROWS_0_TO_4) + _joints(~covered_1 & FULL_WORD, ROWS_5_TO_8)
 
 
@@ -39,7 +39,7 @@ Digits = tuple[np.uint64, np.uint64, np.uint64]
 
 @kernel(inline=True)
 def count_neighbors(covered_0: np.uint64, covered_1: np.uint64) -> tuple[Digits, Digits]:
-    """The empty neighbors of every cell in each word of a quilt; bits behind the cells have no meaning."""
+    """Count the empty neighbors of every cell in each word of a quilt; other bits have no meaning."""
     empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
     above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
     above_1, below_1 = empty_1 << _ROW | empty_0 >> _ROW & _FIRST_ROW, empty_1 >> _ROW
@@ -56,7 +56,7 @@ def _add_neighbors(empty: np.uint64, above: np.uint64, below: np.uint64) -> Digi
 
 @kernel(inline=True)
 def compactness(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """Twice the covered cells of a quilt without an empty neighbor, plus those with a single one."""
+    """Return twice the covered cells of a quilt without an empty neighbor, plus those with a single one."""
     return _compactness(covered_0, ROWS_0_TO_4) + _compactness(covered_1, ROWS_5_TO_8)
 
 

@@ -3,7 +3,7 @@
 Every simulation goes down the tree, adds a node, plays the game to its end by greedy play with noise
 (:mod:`~patchwork_env.agents.patchwork.greedy`) and counts the outcome on the way back.
 
-A node comes to consider its actions in the order of a value in buttons. The value of a purchase is that of
+A node considers its actions in the order of a value in buttons. The value of a purchase is that of
 the patch for greedy play, less a price for every joint that its placement leaves fewer than the best
 placement of the same patch; the value of advancing is 0. Advancing and each patch at its best come first.
 """
@@ -74,7 +74,7 @@ class MctsAgent(UctAgent):
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:
-        """Trees for searches and for what is kept of them, and what searches need besides.
+        """Return trees for searches and for what is kept of them, and what searches need besides.
 
         Compiles all that searches need, so that no move waits for it.
         """
@@ -109,7 +109,7 @@ class MctsAgent(UctAgent):
 
 
 def _solved_action(state: States, budget: int, solver: Solver) -> int:
-    """The best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
+    """Return the best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
 
     What is lost by an unknown margin is left to the search: the opponent may err.
     """
@@ -137,7 +137,7 @@ class Workspace(NamedTuple):
 
 
 def new_workspace() -> Workspace:
-    """A workspace for simulations of any game."""
+    """Return a workspace for simulations of any game."""
     most_listed = 1 + NUM_OFFERED * MOST_CANDIDATES
     return Workspace(
         empty_states(1),
@@ -157,7 +157,7 @@ def new_workspace() -> Workspace:
 
 @kernel
 def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    """Lists the best actions of a game that is not over, best first, and returns their number."""
+    """List the best actions of a game that is not over, best first, and return their number."""
     legal(states, i, work.legal_set)
     ranking = work.playout.ranking
     listed = placements.list_likely(states, i, MOST_CANDIDATES, work.legal_set, ranking, work.listed)
@@ -171,7 +171,7 @@ def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -
 
 @kernel
 def _add_kind(states: States, i: int, begin: int, end: int, work: Workspace, count: int) -> int:
-    """Adds the listed actions ``begin ... end - 1``, all of one kind; returns the number of candidates."""
+    """Add the listed actions ``begin ... end - 1``, all of one kind; return the number of candidates."""
     kind, value = placements.kind_of(signed(work.listed[begin])), 0.0
     if kind == 0:
         return placements.insert(work.actions, work.estimates, count, ADVANCE, _AHEAD)
@@ -201,7 +201,7 @@ def _play_out(work: Workspace, streams: Streams) -> None:
 
 @kernel
 def value_of(states: States, i: int) -> float:
-    """The value of the end of a game for player 0, from -1 to 1."""
+    """Return the value of the end of a game for player 0, from -1 to 1."""
     margin = placements.clipped_margin(states, i, _FULL_LEAD, 1.0)
     return (1.0 - MARGIN_SHARE) * outcome(states, i, 0) + MARGIN_SHARE * margin
 

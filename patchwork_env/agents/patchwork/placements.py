@@ -42,13 +42,13 @@ _U0 = _U(0)
 
 @kernel(inline=True)
 def kind_of(action: int) -> int:
-    """The kind of an action: 0 advance, 1-3 a slot, 4 special patch."""
+    """Return the kind of an action: 0 advance, 1-3 a slot, 4 special patch."""
     return 1 + (action - FIRST_BUY) // SLOT_SIZE
 
 
 @kernel(inline=True)
 def first_of_kind(kind: int) -> int:
-    """The first action of a kind of placements, legal or not."""
+    """Return the first action of a kind of placements, legal or not."""
     return FIRST_BUY + (kind - 1) * SLOT_SIZE
 
 
@@ -63,7 +63,7 @@ def can_be_placed(legal_set: LegalSet, slot: int) -> bool:
 
 @kernel
 def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]:
-    """The cells that a placement covers, as two words of a quilt."""
+    """Return the cells that a placement covers, as two words of a quilt."""
     k, anchor = (action - FIRST_BUY) // NUM_CELLS, (action - FIRST_BUY) % NUM_CELLS
     footprint = U1
     if k != engine.SPECIAL_MAP:
@@ -76,7 +76,7 @@ def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]
 def insert(
     actions: npt.NDArray[np.int64], values: npt.NDArray[np.float64], count: int, action: int, value: float
 ) -> int:
-    """Inserts an action into a list in descending order of values, if it is among the best that fit.
+    """Insert an action into a list in descending order of values, if it is among the best that fit.
 
     Returns how many actions are listed now.
     """
@@ -94,19 +94,19 @@ def insert(
 
 @kernel
 def only_action(states: States, i: int, legal_set: LegalSet) -> int:
-    """The only legal action of a game, or ``NO_ACTION`` if there are several; ``legal_set`` is a buffer."""
+    """Return the only legal action, or ``NO_ACTION`` if there are several; ``legal_set`` is a buffer."""
     return engine.nth_legal(legal_set, 0) if engine.legal(states, i, legal_set) == 1 else NO_ACTION
 
 
 @kernel(inline=True)
 def clipped_margin(states: States, i: int, scale: float, cut: float) -> float:
-    """The lead of player 0 over player 1 in units of ``scale`` points, clipped to ``-cut ... cut``."""
+    """Return the lead of player 0 over player 1 in units of ``scale`` points, clipped to ``-cut ... cut``."""
     return min(max((engine.score(states, i, 0) - engine.score(states, i, 1)) / scale, -cut), cut)
 
 
 @kernel
 def joints_left(states: States, i: int, action: int) -> int:
-    """The joints of the current player's quilt after a placement."""
+    """Return the joints of the current player's quilt after a placement."""
     word_0, word_1 = cells_of(states, i, action)
     quilt = states[i]["quilt"][states[i]["current_player"]]
     return count_joints(quilt[0] | word_0, quilt[1] | word_1)
@@ -124,7 +124,7 @@ RANKING_SHAPE = (2, _DIGITS + 2, NUM_ORIENTATIONS)
 
 
 def new_ranking() -> Ranking:
-    """Room for one thread."""
+    """Return room for one thread."""
     return np.zeros(RANKING_SHAPE, np.uint64)
 
 
@@ -164,8 +164,8 @@ def _four_cells(
 
 @kernel(inline=True)
 def _add_up(patch: int, word: int, neighbors: Digits, ranking: Ranking) -> None:
-    """Writes the sums over the cells of a patch for all anchors in one word."""
-    # The bit behind the cells counts for none: shifts of cells that a patch does not have end there.
+    """Write the sums over the cells of a patch for all anchors in one word."""
+    # Shifts of cells that a patch does not have end at the bit past the cells, which is 0.
     ones, twos, fours = neighbors[0] & FULL_WORD, neighbors[1] & FULL_WORD, neighbors[2] & FULL_WORD
     for o in range(ranking.shape[2]):
         x0, x1, x2, x3, x4 = _four_cells(patch, 0, o, ones, twos, fours)
@@ -183,7 +183,7 @@ def _add_up(patch: int, word: int, neighbors: Digits, ranking: Ranking) -> None:
 
 @kernel
 def keep_best_placements(states: States, i: int, slot: int, ranking: Ranking) -> bool:
-    """Opens the placements of a patch, which can be paid, that leave the most joints; tells if any."""
+    """Open the placements of an affordable patch that leave the most joints; return whether any exist."""
     quilt, patch = states[i]["quilt"][states[i]["current_player"]], states[i]["circle"][slot]
     upper, lower = count_neighbors(quilt[0], quilt[1])
     _add_up(patch, 0, upper, ranking)
@@ -210,7 +210,7 @@ def _open_legal(patch: int, word: int, covered: np.uint64, ranking: Ranking) -> 
 
 @kernel(inline=True)
 def _keep_lowest(ranking: Ranking) -> None:
-    """Closes all anchors but those with the lowest sum."""
+    """Close all anchors but those with the lowest sum."""
     for k in range(_DIGITS):
         digit = _DIGITS - 1 - k
         found = _U0
@@ -225,7 +225,7 @@ def _keep_lowest(ranking: Ranking) -> None:
 
 @kernel(inline=True)
 def first_kept(slot: int, ranking: Ranking) -> int:
-    """The lowest action among the placements of a patch that are open, of which there is one at least."""
+    """Return the lowest action among the open placements of a patch, of which there is at least one."""
     k = 0
     while not ranking[0, _OPEN, k] | ranking[1, _OPEN, k]:
         k += 1
@@ -236,7 +236,7 @@ def first_kept(slot: int, ranking: Ranking) -> int:
 
 @kernel(inline=True)
 def draw_kept(slot: int, ranking: Ranking, streams: npt.NDArray[np.uint64], stream: int) -> int:
-    """A random action among the placements of a patch that are open, of which there is one at least."""
+    """Draw an action among the open placements of a patch, of which there is at least one."""
     count = 0
     for word in range(2):
         for o in range(ranking.shape[2]):
@@ -254,7 +254,7 @@ def draw_kept(slot: int, ranking: Ranking, streams: npt.NDArray[np.uint64], stre
 
 @kernel
 def most_enclosed_cell(states: States, i: int) -> int:
-    """The action that places a special patch on a cell with the fewest empty neighbors, the first of them."""
+    """Return the action that places a special patch on the first cell with the fewest empty neighbors."""
     quilt = states[i]["quilt"][states[i]["current_player"]]
     empty_0, empty_1 = quilt[0] ^ FULL_WORD, quilt[1] ^ FULL_WORD
     (a, b, c), (d, e, f) = count_neighbors(quilt[0], quilt[1])
@@ -275,9 +275,9 @@ def most_enclosed_cell(states: States, i: int) -> int:
 def list_likely(
     states: States, i: int, width: int, legal_set: LegalSet, ranking: Ranking, actions: npt.NDArray[np.int16]
 ) -> int:
-    """Lists advancing, if it is legal, and of each patch the ``width`` placements that leave the most joints.
+    """List advancing, if it is legal, and of each patch the ``width`` placements that leave the most joints.
 
-    The actions are ascending, ties go to the first ones; returns their number.
+    The actions are ascending, ties go to the first ones; return their number.
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     upper, lower = count_neighbors(quilt[0], quilt[1])
@@ -307,7 +307,7 @@ def _list_fewest(
     actions: npt.NDArray[np.int16],
     count: int,
 ) -> int:
-    """Appends the placements of the maps ``first ... end - 1`` with the lowest sums to ``count`` actions."""
+    """Append the placements of the maps ``first ... end - 1`` with the lowest sums to ``count`` actions."""
     for k in range(first, end):
         for word in range(2):
             ranking[word, _OPEN, k - first] = legal_set[word, k]
@@ -330,7 +330,7 @@ def _list_fewest(
 
 @kernel(inline=True)
 def _choose_fewest(ranking: Ranking, maps: int, width: int) -> int:
-    """Chooses anchors with low sums; returns how many of the open ones, with equal sums, may join them."""
+    """Choose anchors with low sums; return how many of the open ones, with equal sums, may join them."""
     left = width
     for digit in range(_DIGITS - 1, -1, -1):
         number = 0
@@ -359,7 +359,7 @@ def keep_most_compact(
     count: int,
     sort_keys: npt.NDArray[np.int64],
 ) -> int:
-    """Drops all but the ``width`` most compact placements of each patch; ties go to the first ones.
+    """Drop all but the ``width`` most compact placements of each patch; ties go to the first ones.
 
     The actions are ascending; those that stay move to the front, and their number is returned.
     """
@@ -379,7 +379,7 @@ def keep_most_compact(
 
 @kernel(inline=True)
 def end_of_kind(actions: npt.NDArray[np.signedinteger[Any]], begin: int, count: int) -> int:
-    """Where the actions of the kind end whose first one is at ``begin``, among the first ``count``."""
+    """Return the end of the kind of actions that starts at ``begin``, among the first ``count``."""
     end = begin + 1
     while end < count and kind_of(signed(actions[end])) == kind_of(signed(actions[begin])):
         end += 1
@@ -390,7 +390,7 @@ def end_of_kind(actions: npt.NDArray[np.signedinteger[Any]], begin: int, count: 
 def _write_sort_keys(
     states: States, i: int, actions: npt.NDArray[np.int16], sort_keys: npt.NDArray[np.int64]
 ) -> None:
-    """Writes the compactness of placements as numbers that all differ; ties go to the first placement."""
+    """Write the compactness of placements as numbers that all differ; ties go to the first placement."""
     quilt = states[i]["quilt"][states[i]["current_player"]]
     for k in range(len(actions)):
         word_0, word_1 = cells_of(states, i, signed(actions[k]))
@@ -399,7 +399,7 @@ def _write_sort_keys(
 
 @kernel(inline=True)
 def _nth_highest(numbers: npt.NDArray[np.int64], n: int) -> int:
-    """The ``n``-th highest of some numbers above 0 that differ."""
+    """Return the ``n``-th highest of some numbers above 0 that differ."""
     highest = np.int64(2**62)
     for _ in range(n):
         following = np.int64(0)

@@ -112,7 +112,7 @@ class Search:
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
 
     def compile(self) -> None:
-        """Compiles, or loads, all that searches need, so that no search waits for it."""
+        """Compile or load all that searches need, so that no search waits for it."""
         state = Game(seed=0).state
         only_action(state, 0, self.work.expansion.legal_set)
         for solve in solved_ending, solved_action:
@@ -123,7 +123,7 @@ class Search:
         rank_edges(self.tree, NO_ACTION, self._ranked)
 
     def choose(self, states: States, i: int) -> int:
-        """The action to play."""
+        """Return the action to play."""
         began, payoffs = perf_counter(), self.evaluator.payoffs
         known, spent = only_action(states, i, self.work.expansion.legal_set), 0
         if known == NO_ACTION:
@@ -135,7 +135,7 @@ class Search:
         return self._best()
 
     def lines(self, game: Game) -> list[Line]:
-        """The lines of a game with the whole budget."""
+        """Return the lines of a game with the whole budget."""
         began = perf_counter()
         self._begin_with_root(game)
         self._solve(game, self.limits.to_solve)
@@ -143,7 +143,7 @@ class Search:
         return self._lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
-        """The lines of a game after ever more effort."""
+        """Return the lines of a game after ever more effort."""
         began, reached, is_done = perf_counter(), FIRST_EFFORT, False
         self._begin_with_root(game)
         while not is_done:
@@ -160,7 +160,7 @@ class Search:
             yield self._lines_after(game, _MOST_AT_ONCE)
 
     def _begin(self, states: States, i: int) -> None:
-        """Begins with a position that is not over."""
+        """Begin with a position that is not over."""
         self.tree.states[ROOT], self.work.effort[0] = states[i], 0
         for work in self._others:
             forget(work.expansion.quilts)
@@ -177,7 +177,7 @@ class Search:
         return int(self.tree.nodes[ROOT]["visits"])
 
     def _grow(self, simulations: int, effort: int, *, may_stop: bool = False, shown: int = 0) -> None:
-        """Adds simulations, up to a number or an effort in all."""
+        """Add simulations, up to a number or an effort in all."""
 
         def grow_by(work: Workspace) -> None:
             while grow(self.tree, work, self.evaluator, simulations, effort, may_stop, shown):
@@ -193,7 +193,7 @@ class Search:
             raise
 
     def _spend(self, effort: int, began: float, *, shown: int) -> None:
-        """Spends an effort, or instead the seconds of a search that began then.
+        """Spend an effort, or instead the seconds of a search that began then.
 
         With 0 ``shown`` moves it may stop as soon as the move to play is clear.
         """
@@ -216,12 +216,12 @@ class Search:
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
     def _begin_with_root(self, game: Game) -> None:
-        """Begins an analysis."""
+        """Begin an analysis."""
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
         self._begin(game.state, 0)
 
     def _solve(self, game: Game, quilts: int) -> bool:
-        """Solves an ending as far as so many quilts allow.
+        """Solve an ending as far as so many quilts allow.
 
         Returns whether that tells more than before; then the tree begins anew with it.
         """
@@ -239,18 +239,18 @@ class Search:
         return True
 
     def _put_solved(self, action: int, quilts: int, *, is_exact: bool) -> None:
-        """Gives a complete root an edge for the solver's action, and solves its edges if that is the best."""
+        """Give a complete root an edge for the solver's action, and solve its edges if that is the best."""
         ensure_edge(self.tree, self.work, self.evaluator, action)
         if is_exact:
             solve_root(self.tree, self.work, self.evaluator, action, quilts, self.solver)
 
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
-        """The lines when the tree has grown up to an effort."""
+        """Return the lines when the tree has grown up to an effort."""
         self._grow(self.limits.simulations, effort, shown=SHOWN)
         return self._lines(game)
 
     def _lines(self, game: Game) -> list[Line]:
-        """The actions that the search considered, in the order of :func:`rank_edges`.
+        """Return the actions that the search considered, in the order of :func:`rank_edges`.
 
         An action that the solver knows to win is shown to win, whatever the search has found below it.
         """
@@ -350,7 +350,7 @@ class ChampionAgent(BatchAgent):
         return search
 
     def workspace(self) -> Search:
-        """The search, which is a new one after an interrupt."""
+        """Return the search, which is a new one after an interrupt."""
         if self._workspace is not None and self._workspace.is_abandoned:
             self._workspace = None
         search: Search = super().workspace()
@@ -364,7 +364,7 @@ class ChampionAgent(BatchAgent):
 
     @serialized
     def search(self, game: Game) -> list[Line]:
-        """Analyses a game with the whole budget; a line for every action considered, the one to play first.
+        """Analyse a game with the whole budget; a line for every action considered, the one to play first.
 
         In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
         """
@@ -372,16 +372,16 @@ class ChampionAgent(BatchAgent):
         return self.workspace().lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
-        """Analyses a game as :meth:`search` does, and gives the lines again and again as the search goes on.
+        """Yield the lines of a game again and again while a search as that of :meth:`search` grows.
 
         The first ones come after a few milliseconds, the later ones several times a second. Each analysis has
-        a memory of its own, so that it can wait as long as it likes, or be given up.
+        a memory of its own, so that it can wait or be dropped.
         """
         self.check_states(game.state)
         return Search(self._evaluator, self.limits, self.threads, self._calibrate).deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
-        """A line of one action for every legal action by the value alone, the highest utility first.
+        """Return a line of one action for every legal action by the value alone, the highest utility first.
 
         Probabilities are not calibrated, since the calibration is fitted to searches.
         """
@@ -412,7 +412,7 @@ class ChampionAgent(BatchAgent):
 
 
 def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Limits:
-    """The limits of searches with a budget, of which at most one is given; the root takes no simulation."""
+    """Return the limits of searches with at most one budget; the root takes no simulation."""
     check_budget(level=level, nodes=nodes, seconds=seconds)
     if seconds is not None:
         return Limits(MOST_NODES - 1, NO_LIMIT, int(seconds * _SOLVED_PER_SECOND), seconds)
@@ -433,7 +433,7 @@ def load(
     threads: int | None = None,
     aim: str | None = None,
 ) -> BatchAgent:
-    """The agent of a value's checkpoint; it searches if there are options, or it comes with the package.
+    """Return the agent of a value's checkpoint, which searches if it has options or is shipped.
 
     ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.options.AIMS`, ``"win"`` by default; for
     the rest see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.

@@ -43,7 +43,7 @@ def line_of_forced(tree: Tree, game: Game, calibrate: bool) -> Line:
 
 
 def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
-    """Plays the forced moves before a node and the best line below it; returns what it played."""
+    """Play the forced moves before a node and the best line below it; return what it played."""
     actions = _play_forced(game)
     while node != NOTHING and tree.nodes[node]["count"] > 0:
         edge = tree.edges[best_edge(tree, node)]

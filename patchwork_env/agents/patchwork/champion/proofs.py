@@ -30,7 +30,7 @@ _EDGE_BUDGETS = 3
 def solved_ending(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
-    """:func:`solved_action`, which is not compiled before the first ending."""
+    """Return :func:`solved_action`, which is not compiled before the first ending."""
     if payoffs.rival_weight != 1 or not is_ending(states, i):
         return NO_ACTION, False, 0
     return solved_action(states, i, payoffs, budget, solver)
@@ -40,11 +40,11 @@ def solved_ending(
 def solved_action(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
-    """The best action of an ending or else one that surely wins, if the solver finds one, or ``NO_ACTION``.
+    """Return the best action of an ending, or else one that surely wins, or ``NO_ACTION``.
 
     It tries if players are pure opponents. Who wins takes much less effort than by how much, so that is asked
     first, each with ``budget`` quilts to look at. An ending that is lost by an unknown margin is left to the
-    search: the opponent may err. Also returns whether the action is the best, and how many quilts were looked
+    search: the opponent may err. Also return whether the action is the best, and how many quilts were looked
     at.
     """
     if payoffs.rival_weight != 1 or not is_ending(states, i):
@@ -62,7 +62,7 @@ def solved_action(
 
 @kernel
 def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) -> None:
-    """Gives the solver's action an edge of the complete root, the last one if it has none yet.
+    """Give the solver's action an edge of the complete root, the last one if it has none yet.
 
     The search looks at it as often as at an action whose prior is 1, whatever the value thinks of it.
     """
@@ -81,7 +81,7 @@ def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) 
 def solve_root(
     tree: Tree, work: Workspace, evaluator: Evaluator, best: int, budget: int, solver: Solver
 ) -> int:
-    """Solves the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
+    """Solve the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
 
     Each edge may take ``budget`` quilts to look at, all together ``_EDGE_BUDGETS`` times as many. Returns how
     many were looked at.

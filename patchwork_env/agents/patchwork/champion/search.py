@@ -112,7 +112,7 @@ class Workspace(NamedTuple):
 
 
 def new_workspace() -> Workspace:
-    """A workspace for simulations of any game."""
+    """Return a workspace for simulations of any game."""
     best, utilities, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
     expansion, path = new_expansion(SEARCH_CACHE_SIZE), new_path(MAX_TURNS)
     effort, lock, stop = np.zeros((3, 1), np.int64)
@@ -121,7 +121,7 @@ def new_workspace() -> Workspace:
 
 @kernel
 def reset_search(tree: Tree, work: Workspace, evaluator: Evaluator, states: States, i: int) -> None:
-    """Makes a game that is not over the root of an empty tree, and completes it."""
+    """Make a game that is not over the root of an empty tree, and complete it."""
     reset(tree)
     forget(work.expansion.quilts)
     work.under_way[0]["length"] = 0
@@ -141,7 +141,7 @@ def grow(
     may_stop: bool,
     shown: int,
 ) -> bool:
-    """Adds simulations to a tree that was reset, or whose root has only its state, up to so many in all.
+    """Add simulations to a tree that was reset, or whose root has only its state, up to so many in all.
 
     It ends when the effort since the reset is spent, the tree is full, its root is solved or ``work.stop`` is
     set; with ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace.
@@ -199,7 +199,7 @@ def _goes_on(tree: Tree, spent: int, simulations: int, effort: int, may_stop: bo
 
 @kernel
 def _edge_to_judge(tree: Tree, shown: int) -> int:
-    """The edge of the root that the next simulation begins with to judge it, or ``NOTHING``.
+    """Return the edge of the root that the next simulation begins with to judge it, or ``NOTHING``.
 
     One simulation in ``_JUDGING`` goes to the least visited of the ``shown`` edges with the highest values,
     until each has ``ENOUGH`` visits.
@@ -221,14 +221,14 @@ def _edge_to_judge(tree: Tree, shown: int) -> int:
 
 @kernel
 def _begin(tree: Tree, work: Workspace, length: int) -> None:
-    """Reserves the node at the end of a path."""
+    """Reserve the node at the end of a path."""
     tree.edges[work.path.edges[length - 1]]["child"] = OPENING
     work.under_way[0]["length"], work.under_way[0]["node"] = length, add_node(tree)
 
 
 @kernel
 def _evaluate(tree: Tree, work: Workspace, evaluator: Evaluator) -> None:
-    """Evaluates the node that is under way, without the lock: this takes longest."""
+    """Evaluate the node that is under way, without the lock: this takes longest."""
     last, node = work.under_way[0]["length"] - 1, work.under_way[0]["node"]
     copy_record(tree.states, node, tree.states, work.path.nodes[last])
     apply(tree.states, node, tree.edges[work.path.edges[last]]["action"])
@@ -237,7 +237,7 @@ def _evaluate(tree: Tree, work: Workspace, evaluator: Evaluator) -> None:
 
 @kernel
 def _put(tree: Tree, work: Workspace, payoffs: Payoffs) -> None:
-    """Puts the node that was under way into the tree."""
+    """Put the node that was under way into the tree."""
     length, node = work.under_way[0]["length"], work.under_way[0]["node"]
     _complete(tree, work, payoffs, node, work.under_way[0]["listed"])
     tree.edges[work.path.edges[length - 1]]["child"] = node
@@ -248,7 +248,7 @@ def _put(tree: Tree, work: Workspace, payoffs: Payoffs) -> None:
 
 @kernel
 def _expand(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> tuple[int, int]:
-    """Plays forced moves up to a choice, and lists its best successors, or up to the end of the game.
+    """Play forced moves up to a choice, and list its best successors, or up to the end of the game.
 
     Returns how many are listed, and the effort.
     """
@@ -266,7 +266,7 @@ def _expand(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> tup
 
 @kernel
 def _complete(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, listed: int) -> None:
-    """Complete a new node whose successors are listed; there are none if its game is over."""
+    """Complete a new node whose successors are listed; without successors its game is over."""
     if listed == 0:
         finish(tree, payoffs, node)
         return
@@ -276,7 +276,7 @@ def _complete(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, listed: 
 
 @kernel
 def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length: int) -> None:
-    """Gives a new node edges for the listed successors, but not too many of one kind."""
+    """Give a new node edges for the listed successors, but not too many of one kind."""
     most = _ALIKE_AT_ROOT if node == ROOT else _ALIKE
     for k in range(NUM_KINDS):
         work.numbers[k] = 0
@@ -321,7 +321,7 @@ def write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoff
 
 @kernel
 def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
-    """Lists the best of ``count`` successors, one of those that are alike; returns their number."""
+    """List the best of ``count`` successors, one of those that are alike; return their number."""
     expansion, length = work.expansion, 0
     for index in range(count):
         value = action_utility(payoffs, expansion, index)
@@ -371,7 +371,7 @@ def calibrated(win: float, states: States, i: int) -> float:
 
 @kernel
 def rank_edges(tree: Tree, solved: int, ranked: npt.NDArray[np.int64]) -> int:
-    """Lists the edges of the root in the order of an analysis; returns their number.
+    """List the edges of the root in the order of an analysis; return their number.
 
     First comes the one to play: that of the action ``solved``, if the solver knows one, else the best edge.
     The others follow by their values, which say better than their visits what a longer search will find.

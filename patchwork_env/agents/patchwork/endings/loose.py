@@ -49,7 +49,7 @@ FLATTEST = np.argmin(tables.FOOTPRINTS, axis=1)
 
 
 def _first_cells(cells: Iterable[int]) -> npt.NDArray[np.uint64]:
-    """Quilt words of none of the cells, of the first one, of the first two and so on."""
+    """Return quilt words of none of the cells, of the first one, of the first two and so on."""
     bits, rows = 0, [(0, 0)]
     for cell in cells:
         bits |= 1 << cell
@@ -73,7 +73,7 @@ MOST_EMPTY = len(INSIDE) + len(OUTSIDE) - 2
 
 @kernel
 def loosen(states: States, i: int, player: int, own: Any) -> int:
-    """Makes the quilt of a player, whose prospects are ``own``, a loose one.
+    """Make the quilt of a player, whose prospects are ``own``, a loose one.
 
     Returns how many points more this leaves to the player: those of dead cells that nothing can cover.
     """
@@ -96,7 +96,7 @@ def _write_loose(states: States, i: int, player: int, left: int, needed: int) ->
 
 @kernel
 def play(states: States, i: int, action: int, loose: int) -> None:
-    """Plays an action, where the quilt of the player ``loose``, or of ``NOBODY``, is a loose one."""
+    """Play an action, where the quilt of the player ``loose``, or of ``NOBODY``, is a loose one."""
     player = signed(states[i]["current_player"])
     if player == loose and action != ADVANCE:
         size = 1
@@ -118,7 +118,7 @@ def list_loose_choices(
     actions: npt.NDArray[np.int64],
     estimates: npt.NDArray[np.float64],
 ) -> int:
-    """Lists the actions of a player with a loose quilt, in descending order of their estimated gains."""
+    """List the actions of a player with a loose quilt, in descending order of their estimated gains."""
     player, game = signed(states[i]["current_player"]), buffers.game
     if states[i]["pending_special"]:
         actions[0] = FIRST_SPECIAL + ANCHOR

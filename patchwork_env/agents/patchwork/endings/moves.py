@@ -75,13 +75,13 @@ _ORIENTATIONS = np.arange(NUM_ORIENTATIONS)
 
 @kernel
 def count_cells(word_0: np.uint64, word_1: np.uint64) -> int:
-    """The number of cells of a set given as two quilt words."""
+    """Return the number of cells of a set given as two quilt words."""
     return popcount(word_0) + popcount(word_1 >> _LAST_ROWS)
 
 
 @kernel
 def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """The cells, as quilt words, of all placements of a patch on empty cells."""
+    """Return the cells, as quilt words, of all placements of a patch on empty cells."""
     covered_0, covered_1 = empty_0 ^ tables.FULL_WORD, empty_1 ^ tables.FULL_WORD
     upper_cells, lower_cells = _U0, _U0
     for o in range(len(_ORIENTATIONS)):
@@ -98,7 +98,7 @@ def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.ui
 
 @kernel
 def write_prospects(states: States, i: int, player: int, is_loose: bool, out: Prospects, k: int) -> None:
-    """Writes the prospects of a player, whose quilt may be a loose one, to record ``k``."""
+    """Write the prospects of a player, whose quilt may be a loose one, to record ``k``."""
     quilt, own = states[i]["quilt"], out[k]
     for word in range(2):
         own["empty"][word] = quilt[player, word] ^ tables.FULL_WORD
@@ -117,7 +117,7 @@ def write_prospects(states: States, i: int, player: int, is_loose: bool, out: Pr
 
 @kernel
 def _find_patches(states: States, i: int, player: int, marks: int, room: int, own: Any) -> None:
-    """Writes what concerns the patches that a player may come to buy.
+    """Write what concerns the patches that a player may come to buy.
 
     On a loose quilt all those fit that have no more cells than its ``room``, which is else -1.
     """
@@ -147,7 +147,7 @@ def _find_patches(states: States, i: int, player: int, marks: int, room: int, ow
 
 @kernel
 def most_gain(states: States, i: int, player: int, own: Any) -> int:
-    """The most points that a player with the prospects ``own`` gains; sorts what these hold of patches.
+    """Return the most points that a player with the prospects ``own`` gains; sort their patches.
 
     All purchases but the last one take their full time and leave a space at least, which limits their number.
     The last one takes one space at least.
@@ -187,7 +187,7 @@ def _sort(values: npt.NDArray[np.int64], count: int) -> None:
 
 @kernel
 def _most_buttons(states: States, i: int, player: int) -> int:
-    """The most buttons that a player can have before a purchase to come."""
+    """Return the most buttons that a player can have before a purchase to come."""
     position = signed(states[i]["position"][player])
     marks = signed(tables.INCOMES_UP_TO[LAST_SPACE - 1]) - signed(tables.INCOMES_UP_TO[position])
     income = signed(states[i]["income"][player])
@@ -199,7 +199,7 @@ def _most_buttons(states: States, i: int, player: int) -> int:
 
 @kernel
 def _gain(patch: int, marks: int) -> int:
-    """The points from buying a patch instead of advancing as many spaces, with ``marks`` incomes ahead."""
+    """Return the gain in points of buying over advancing as many spaces, with ``marks`` incomes ahead."""
     points = PENALTY_PER_EMPTY_CELL * tables.SIZES[patch] + signed(tables.INCOMES[patch]) * marks
     return int(points - signed(tables.PRICES[patch]) - signed(tables.TIMES[patch]))
 
@@ -216,7 +216,7 @@ def _specials_ahead(states: States, i: int, player: int) -> int:
 
 @kernel
 def _find_squares(own: Any, first: int) -> None:
-    """Writes which 7x7 squares, from ``first`` on, have no more dead cells than special patches may cover."""
+    """Write which 7x7 squares, from ``first`` on, have no more dead cells than special patches may cover."""
     dead_0, dead_1 = own["empty"][0] & ~own["live"][0], own["empty"][1] & ~own["live"][1]
     for k in range(first, len(tables.SQUARES)):
         square_0, square_1 = tables.SQUARES[k, 0], tables.SQUARES[k, 1]
@@ -252,7 +252,7 @@ class ChoiceBuffers(NamedTuple):
 
 
 def new_choice_buffers() -> ChoiceBuffers:
-    """Memory for one position after the other."""
+    """Return memory for one position after the other."""
     return ChoiceBuffers(
         np.empty((2, engine.NUM_MAPS), np.uint64),
         np.empty(MOST_PLACEMENTS + 1, np.int64),
@@ -274,7 +274,7 @@ def list_choices(
     estimates: npt.NDArray[np.float64],
     width: int,
 ) -> int:
-    """Lists actions, one of which is best, in descending order of their estimated gains in points.
+    """List actions, one of which is best, in descending order of their estimated gains in points.
 
     Of each patch there are up to ``width`` placements, the most promising ones; only if none is left out, one
     of the actions is sure to be best. The arrays are long enough for all legal actions. Returns the number of
@@ -301,7 +301,7 @@ def _estimate(states: States, i: int, action: int, game: States) -> float:
 
 @kernel
 def estimate_of(states: States, i: int, game: States) -> float:
-    """The estimated gain of the move that has led to a game.
+    """Return the estimated gain of the move that has led to a game.
 
     It is its points, with income to come, less a point per space that it moves.
     """
@@ -325,7 +325,7 @@ def _add_placements(
     count: int,
     width: int,
 ) -> int:
-    """Adds the placements of one patch that no other one dominates, or the best ``width`` of them."""
+    """Add the placements of one patch that no other one dominates, or the best ``width`` of them."""
     kept = 0
     for k in range(first_map, end_map):
         for word in range(2):
@@ -346,7 +346,7 @@ def _add_placements(
 
 @kernel
 def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
-    """Compares a placement with those kept so far; returns how many are kept now."""
+    """Compare a placement with those kept so far; return how many are kept now."""
     player, game = signed(states[i]["current_player"]), buffers.game
     copy_record(game, 0, states, i)
     engine.apply(game, 0, action)
@@ -387,7 +387,7 @@ def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
 
 @kernel
 def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool) -> int:
-    """Removes all placements that the newcomer dominates; returns the number of those left."""
+    """Remove all placements that the newcomer dominates; return the number of those left."""
     left = 0
     for k in range(newcomer + 1):
         if k < newcomer and _dominates(buffers.quilts, newcomer, k, bonus_is_free):

@@ -75,7 +75,7 @@ class Solver(NamedTuple):
 
 
 def new_solver() -> Solver:
-    """The memory of :func:`solve`, about 6 MB."""
+    """Return the memory of :func:`solve`, about 6 MB."""
     return Solver(
         empty_states(_MOST_PLIES),
         np.zeros((_MOST_PLIES, KEY_WORDS), np.uint64),
@@ -119,13 +119,13 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
 
 @kernel
 def margin_of(value: int) -> int:
-    """The difference of the scores that a value stands for."""
+    """Return the difference of the scores that a value stands for."""
     return (value + 1) // _POINT
 
 
 @kernel
 def _start(solver: Solver, states: States, i: int) -> None:
-    """Begins an ending, or another attempt, for which entries of earlier ones do not count."""
+    """Begin an ending, or another attempt, for which entries of earlier ones do not count."""
     copy_record(solver.states, 0, states, i)
     solver.game[0] += 1
     if solver.game[0] > _MOST_NUMBERS:
@@ -141,7 +141,7 @@ def _can_go_on(solver: Solver) -> bool:
 
 @kernel
 def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
-    """The value of the first position and its action, by searches with the smallest of windows: MTD(f).
+    """Return the value of the first position and its action by MTD(f): searches with the smallest windows.
 
     Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
     """
@@ -158,9 +158,9 @@ def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
 
 @kernel
 def prove(solver: Solver, states: States, i: int, limit: int) -> tuple[int, int]:
-    """A bound of the value, from below if it is at least ``limit``, else from above; they are odd.
+    """Return a bound of the value, from below if it is at least ``limit``, else from above; they are odd.
 
-    Also returns an action that reaches the limit, or ``NO_ACTION`` if there is none.
+    Also return an action that reaches the limit, or ``NO_ACTION`` if there is none.
     """
     budget, mover = solver.budget[0], signed(states[i]["current_player"])
     most_empty = max(empty_cells(states, i, 0), empty_cells(states, i, 1))
@@ -183,7 +183,7 @@ def prove(solver: Solver, states: States, i: int, limit: int) -> tuple[int, int]
 def _search(
     solver: Solver, ply: int, alpha: int, beta: int, prover: int, width: int, loose: int
 ) -> tuple[int, int]:
-    """The value of a position of the line, and its best action; they mean nothing beyond the budget.
+    """Return the value of a position of the line, and its best action; they mean nothing beyond the budget.
 
     The value is exact between ``alpha`` and ``beta``, else a bound. If there is a ``prover``, who considers
     ``width`` placements of each patch, only what the prover reaches is one. The quilt of the player
@@ -231,7 +231,7 @@ def _search(
 
 @kernel
 def _loosen_next(solver: Solver, ply: int, player: int) -> int:
-    """Makes the same position with a loose quilt of a player the next one of the line.
+    """Make the same position with a loose quilt of a player the next one of the line.
 
     Returns what is to be added to its value. The prospects of the present position are written already.
     """
@@ -251,7 +251,7 @@ def _list_choices(solver: Solver, ply: int, width: int, loose: int) -> int:
 
 @kernel
 def _read_bounds(solver: Solver, ply: int, now: int, loose: int) -> tuple[int, int, int]:
-    """What is known of a value: bounds, and an action that was best before, or ``NO_ACTION``."""
+    """Return what is known of a value: bounds, and an action that was best before, or ``NO_ACTION``."""
     states, key = solver.states, solver.keys[ply]
     solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
@@ -275,7 +275,7 @@ def _enter(solver: Solver, key: npt.NDArray[np.uint64], lower: int, upper: int, 
 
 @kernel
 def _value_now(states: States, i: int) -> int:
-    """The value of the present scores for the player to move; who reaches the end first may still be open."""
+    """Return the value of the present scores for the player to move; the first finisher may be open."""
     player = signed(states[i]["current_player"])
     finisher = states[i]["first_finisher"]
     first = 0 if finisher == NOBODY else (1 if finisher == player else -1)
@@ -284,7 +284,7 @@ def _value_now(states: States, i: int) -> int:
 
 @kernel
 def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int, int]:
-    """Bounds of the value: a player who only advances gains the least, whatever the other one does."""
+    """Return bounds of the value: a player who only advances gains the least, whatever the other one does."""
     player = states[i]["current_player"]
     own, other = prospects[player], prospects[1 - player]
     open_end = 1 if states[i]["first_finisher"] == NOBODY else 0
@@ -297,7 +297,7 @@ def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int
 
 @kernel
 def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> None:
-    """Moves an action, if it is in the list, to the front."""
+    """Move an action, if it is in the list, to the front."""
     for k in range(count):
         if actions[k] == action:
             for back in range(k, 0, -1):
@@ -315,7 +315,7 @@ def write_key(
     number: int,
     key: npt.NDArray[np.uint64],
 ) -> None:
-    """Writes the key of a position, from the prospects of both players.
+    """Write the key of a position, from the prospects of both players.
 
     It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones special
     patches may come to cover; of the buttons, no more than there is to spend them on. From two positions that

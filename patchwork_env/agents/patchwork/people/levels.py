@@ -60,7 +60,7 @@ _POINTS_OF_UTILITY = 15
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
 """The most pairs of neighbors that a number of cells can have."""
 
-# The beginner judges by eye: grudges buttons, thinks too little of time and income, and overlooks that a move
+# The beginner judges by eye: spares buttons, thinks too little of time and income, and overlooks that a move
 # may keep the turn, a special patch or the bonus tile. A weight of 1 is what something is worth.
 _INCOME = 0.8  # the weight of an income button at every income mark ahead
 _PRICE, _TIME = 1.1, 0.8  # of a button that is spent, and of a space that the token moves
@@ -70,7 +70,7 @@ _SNUGNESS = 0.7  # points for every pair of empty neighbors that is kept beyond 
 
 
 def new_player(level: int) -> Player:
-    """The player of a level; a level compiles only what it needs."""
+    """Return the player of a level; a level compiles only what it needs."""
     if level not in HABITS:
         champion = load(read_checkpoint(_VALUE), level=CHAMPION)
 
@@ -91,13 +91,13 @@ def new_player(level: int) -> Player:
 
 
 def new_candidates() -> Candidates:
-    """Room for the moves of a position in one thread."""
+    """Return room for the moves of a position in one thread."""
     return new_candidates_of(MAX_LEGAL_ACTIONS, NUM_KINDS, NUM_OFFERED * NUM_ORIENTATIONS)
 
 
 @kernel(inline=True)
 def _note(candidates: Candidates, k: int, action: int, value: float) -> None:
-    """Writes a move; those with one patch are misjudged together, and advancing by itself."""
+    """Write a move; those with one patch are misjudged together, and advancing by itself."""
     kind = kind_of(action)
     candidates.actions[k], candidates.values[k] = action, value
     candidates.groups[k] = kind - 1 if kind > 0 else NUM_KINDS - 1
@@ -118,7 +118,7 @@ def choose_by_eye(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Writes the actions of games, none of which is over."""
+    """Write the actions of games, none of which is over."""
     for i in range(len(states)):
         count = judge_by_eye(states, i, habits.placements, expansion, candidates)
         actions[i] = decide(candidates, count, habits, streams)
@@ -128,7 +128,7 @@ def choose_by_eye(
 def judge_by_eye(
     states: States, i: int, placements: int, expansion: Expansion, candidates: Candidates
 ) -> int:
-    """Judges advancing and the snuggest placements of each patch; returns the number of these moves."""
+    """Judge advancing and the snuggest placements of each patch; return the number of these moves."""
     legal(states, i, expansion.legal_set)
     count = list_likely(states, i, placements, expansion.legal_set, expansion.ranking, expansion.actions)
     player, successor = signed(states[i]["current_player"]), expansion.successor
@@ -142,7 +142,7 @@ def judge_by_eye(
 
 @kernel
 def _value_by_eye(states: States, i: int, player: int, successor: States) -> float:
-    """What a player thinks to gain by the move to a successor, in points."""
+    """Return the points that a player expects to gain by the move to a successor."""
     before, after = states[i], successor[0]
     space, target = signed(before["position"][player]), signed(after["position"][player])
     income = signed(after["income"][player]) - signed(before["income"][player])
@@ -159,7 +159,7 @@ def _value_by_eye(states: States, i: int, player: int, successor: States) -> flo
 
 @kernel(inline=True)
 def _snugness(states: States, i: int, player: int) -> int:
-    """Pairs of empty neighbors, less those that as many empty cells can have at most."""
+    """Return pairs of empty neighbors, less those that as many empty cells can have at most."""
     quilt = states[i]["quilt"][player]
     return count_joints(quilt[0], quilt[1]) - signed(_MOST_JOINTS[empty_cells(states, i, player)])
 
@@ -177,7 +177,7 @@ def choose_by_value(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Writes the actions of games, none of which is over, by the value alone."""
+    """Write the actions of games, none of which is over, by the value alone."""
     for i in range(len(states)):
         count = expand_likely(states, i, habits.placements, weights, expansion)
         for k in range(count):
@@ -196,7 +196,7 @@ def choose_ahead(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Writes the actions of games, none of which is over, by a short search."""
+    """Write the actions of games, none of which is over, by a short search."""
     for i in range(len(states)):
         actions[i] = only_action(states, i, work.expansion.legal_set)
         count = 1
@@ -211,7 +211,7 @@ def choose_ahead(
 
 @kernel
 def _note_edges(tree: Tree, candidates: Candidates) -> int:
-    """Writes the moves that a search has tried; returns their number."""
+    """Write the moves that a search has tried; return their number."""
     begin, count = tree.nodes[ROOT]["begin"], 0
     for edge in range(begin, begin + tree.nodes[ROOT]["count"]):
         if tree.edges[edge]["visits"]:

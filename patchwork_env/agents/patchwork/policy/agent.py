@@ -142,7 +142,7 @@ class GumbelAgent(BatchAgent):
 
 
 def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
-    """The rules with the payoffs in ``info["reward"]`` of a checkpoint, or else the default ones."""
+    """Return the rules with the payoffs in ``info["reward"]`` of a checkpoint, or else the default ones."""
     payoffs = info.get("reward", DEFAULT_PAYOFFS)
     try:
         if not isinstance(payoffs, dict) or payoffs.keys() | {"margin_cut"} != DEFAULT_PAYOFFS.keys():

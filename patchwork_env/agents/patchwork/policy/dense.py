@@ -41,7 +41,7 @@ from patchwork_env.patchwork.observation import BOX, BUTTONS_FEATURE, PLAYER_FEA
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
 
 _NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
-"""Pieces are nothing (what advancing places, and what the circle holds behind its end), the patches as
+"""Pieces are nothing (what advancing places, and what the circle holds past its end), the patches as
 ``index + 1``, and special patches."""
 _PIECES = NUM_PATCHES + 2
 _EMPTY_SORTS = 5  # sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones
@@ -80,7 +80,7 @@ class DenseFeatures(nn.Module):
         self.is_advance = _table(torch.eye(NUM_KINDS, **NEW)[0])
 
     def forward(self, observations: Tensor, legal: Tensor) -> Features:
-        """The features of positions and of all actions but advancing; those of illegal ones have no meaning.
+        """Return the features of positions and of all placements; those of illegal ones have no meaning.
 
         Observations are float32 ``(n, OBSERVATION_SIZE)``, ``legal`` bool ``(n, NUM_ACTIONS)``.
         """
@@ -99,7 +99,7 @@ class DenseFeatures(nn.Module):
         return Features(positions, torch.cat(kinds, 2).where(possible.unsqueeze(2), 0.0), placements)
 
     def _sorts(self, quilts: Tensor) -> Tensor:
-        """The sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, _SORTS)``."""
+        """Return the sort of every cell as a one-hot vector, ``(n, NUM_PLAYERS, 81, _SORTS)``."""
         sort = (1 - quilts) @ self.neighbors + _EMPTY_SORTS * quilts
         return (sort.unsqueeze(3) == torch.arange(_SORTS, device=quilts.device)).float()
 
@@ -110,7 +110,7 @@ class DenseFeatures(nn.Module):
         return torch.cat([figures, fits, projected.unsqueeze(2) / 40], 2).flatten(1)
 
     def _fits(self, quilts: Tensor, patches: Tensor) -> Tensor:
-        """The number of distinct placements of the next patches on quilts, ``(n, NUM_PLAYERS, NEXT)``."""
+        """Count the distinct placements of the next patches on quilts, ``(n, NUM_PLAYERS, NEXT)``."""
         around = _with_outside(quilts, 1.0, 2).index_select(2, self.windows.flatten())
         shapes = self.shapes[patches].flatten(1, 2).transpose(1, 2)
         is_free = around.view(-1, NUM_PLAYERS * NUM_CELLS, _WINDOW) @ shapes == 0
@@ -118,7 +118,7 @@ class DenseFeatures(nn.Module):
         return (fits * self.distinct[patches].unsqueeze(1)).sum(3)
 
     def _moves(self, view: _View) -> _Moves:
-        """What moves of every kind are for the player who moves, as far as it is known before placing."""
+        """Return the features of every kind of move that are known before placing."""
         (space, other_space), (buttons, _) = torch.split(view.spaces, 1, 1), torch.split(view.buttons, 1, 1)
         pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
         pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
@@ -129,7 +129,7 @@ class DenseFeatures(nn.Module):
         return _Moves(size, income, target, gain, buttons + gain)
 
     def _effects(self, view: _View, moves: _Moves) -> Tensor:
-        """The features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
+        """Return the features of kinds that do not depend on the placement, ``(n, NUM_KINDS, 10)``."""
         (space, other_space), (income, _) = torch.split(view.spaces, 1, 1), torch.split(view.incomes, 1, 1)
         size, income_gain, target, gain, buttons_after = moves
         empty = NUM_CELLS - view.quilts[:, 0].sum(1, keepdim=True)
@@ -153,7 +153,7 @@ class DenseFeatures(nn.Module):
         return torch.stack(effects, 2)
 
     def _offers_of_kinds(self, view: _View, moves: _Moves, fits: Tensor) -> Tensor:
-        """What is offered after moves of every kind, ``(n, NUM_KINDS, KIND_OFFERS)``."""
+        """Return the features of the offer after every kind of move, ``(n, NUM_KINDS, KIND_OFFERS)``."""
         places, is_offered = _places_offered((view.circle > 0).sum(1, keepdim=True))
         patches = view.circle.gather(1, places).view(-1, NUM_KINDS, NUM_OFFERED) * is_offered
         size, _, time, _ = self.facts[patches].unbind(3)
@@ -167,7 +167,7 @@ class DenseFeatures(nn.Module):
         return torch.cat(parts, 3).flatten(2)
 
     def _judged(self, patches: Tensor, spaces: Tensor, buttons: Tensor) -> Tensor:
-        """The values of patches for players on spaces, and whether their buttons pay for them, ``(…, 2)``."""
+        """Return the values of patches for players on spaces, and whether they can be paid, ``(…, 2)``."""
         size, price, time, income = self.facts[patches].unbind(-1)
         targets = (spaces + time.long()).clamp(max=LAST_SPACE)
         saved = PENALTY_PER_EMPTY_CELL * size * targets / LAST_SPACE
@@ -176,7 +176,7 @@ class DenseFeatures(nn.Module):
         return judged.where((patches > 0).unsqueeze(-1), 0.0)
 
     def _placements(self, sorts: Tensor, missing: Tensor, circle: Tensor) -> Tensor:
-        """By how much every placement changes the figures of the own quilt.
+        """Return the changes of the own quilt's figures by every placement.
 
         They are given by its sorts ``(n, 81, _SORTS)`` and the empty cells of its 7x7 squares ``(n, 9)``.
         """
@@ -210,7 +210,7 @@ class _Moves(NamedTuple):
 
 
 def _read(observations: Tensor) -> _View:
-    """What observations show; the scales are those of :mod:`patchwork_env.patchwork.observation`."""
+    """Decode observations; the scales are those of :mod:`patchwork_env.patchwork.observation`."""
     sizes = [part.stop - part.start for part in SLICES.values()]
     parts = dict(zip(SLICES, torch.split(observations, sizes, 1), strict=True))
     players = parts["players"].reshape(-1, NUM_PLAYERS, PLAYER_FEATURES).unbind(2)
@@ -225,12 +225,12 @@ def _read(observations: Tensor) -> _View:
 
 
 def by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
-    """Splits ``(…, NUM_ACTIONS)`` by the kind of action: advance, the three slots, special patch."""
+    """Split ``(…, NUM_ACTIONS)`` by the kind of action: advance, the three slots, special patch."""
     return torch.split(of_actions, [FIRST_BUY, *[SLOT_SIZE] * NUM_OFFERED, NUM_CELLS], -1)
 
 
 def _figures(counted: Tensor, missing: Tensor) -> Tensor:
-    """The figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
+    """Return the figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
 
     They follow from the numbers of cells of the sorts, ``(…, _COUNTED_SORTS)`` or more, and from the empty
     cells of the fullest 7x7 square, ``(…)``.
@@ -241,7 +241,7 @@ def _figures(counted: Tensor, missing: Tensor) -> Tensor:
 
 
 def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Where the patches offered after moves of every kind lie in circles of some lengths, ``(n, 1)``.
+    """Return the places in circles of some lengths, ``(n, 1)``, of the patches offered after every kind.
 
     Returns the places, int64 ``(n, NUM_KINDS * NUM_OFFERED)``, and which of them hold an offer.
     """
@@ -254,7 +254,7 @@ def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:
-    """What the legal placements of each kind come to, ``(n, NUM_KINDS, 3)``; see :func:`.policy_features`."""
+    """Summarize the legal placements of each kind, ``(n, NUM_KINDS, 3)``; see :func:`.policy_features`."""
     figures = placements.unbind(2)
     judged = torch.stack([(2 * figures[5] + figures[6]) / 4, figures[7] / 4 + 3], 1)
     judged = judged.where(legal.unsqueeze(1), -torch.inf)
@@ -265,13 +265,13 @@ def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:
 
 
 def _of_maps(table: Tensor, offered: Tensor) -> Tensor:
-    """The rows ``(n, _MAPS, k)`` of a table ``(_PIECES, NUM_ORIENTATIONS, k)`` for the shapes to place."""
+    """Return the rows ``(n, _MAPS, k)`` of a table ``(_PIECES, NUM_ORIENTATIONS, k)`` for shapes to place."""
     special = table[_SPECIAL_PIECE, :1].expand(offered.shape[0], -1, -1)
     return torch.cat([table[offered].flatten(1, 2), special], 1)
 
 
 def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
-    """Adds a cell that stands for all outside of the quilt, and that windows point to."""
+    """Add a cell that stands for all outside of the quilt, and that windows point to."""
     return torch.cat([of_cells, torch.full_like(of_cells.narrow(dim, 0, 1), value)], dim)
 
 
@@ -279,12 +279,12 @@ def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
 
 
 def _table(tensor: Tensor) -> nn.Buffer:
-    """A tensor that goes with the module to another device, and is none of its weights."""
+    """Return a tensor that moves with the module to another device, but is not a weight."""
     return nn.Buffer(tensor, persistent=False)
 
 
 def _windows() -> Tensor:
-    """The cells in reach of every anchor, int64 ``(81, _WINDOW)``; 81 for those outside of the quilt."""
+    """Return the cells in reach of every anchor, int64 ``(81, _WINDOW)``; 81 outside of the quilt."""
     quilt = np.full((QUILT_SIZE + 2 * BOX,) * 2, NUM_CELLS)
     quilt[BOX:-BOX, BOX:-BOX] = np.arange(NUM_CELLS).reshape(QUILT_SIZE, QUILT_SIZE)
     around = BOX + np.add.outer(np.arange(QUILT_SIZE), _IN_REACH)
@@ -293,21 +293,21 @@ def _windows() -> Tensor:
 
 
 def _neighbors() -> Tensor:
-    """Which cells of a quilt are neighbors, 0 or 1, ``(81, 81)``."""
+    """Return 1 for cells of a quilt that are neighbors, else 0, ``(81, 81)``."""
     rows, columns = np.divmod(np.arange(NUM_CELLS), QUILT_SIZE)
     distances = abs(np.subtract.outer(rows, rows)) + abs(np.subtract.outer(columns, columns))
     return torch.from_numpy(distances == 1).float()
 
 
 def _squares() -> Tensor:
-    """Which cells of a quilt lie in each 7x7 square, 0 or 1, ``(81, 9)``."""
+    """Return 1 for the cells of a quilt in each 7x7 square, else 0, ``(81, 9)``."""
     behind = np.subtract.outer(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE - BONUS_SQUARE + 1))
     in_span = (behind >= 0) & (behind < BONUS_SQUARE)
     return torch.from_numpy(np.kron(in_span, in_span)).float()
 
 
 def _shapes() -> npt.NDArray[np.bool_]:
-    """Which cells in reach of its anchor every shape covers, ``(_PIECES, 8, BOX + 2, BOX + 2)``."""
+    """Return the cells near its anchor that every shape covers, ``(_PIECES, 8, BOX + 2, BOX + 2)``."""
     covers = np.zeros((_PIECES, NUM_ORIENTATIONS, BOX + 2, BOX + 2), np.bool_)
     for patch, oriented in enumerate(ORIENTED):
         for orientation, cells in enumerate(oriented):
@@ -318,7 +318,7 @@ def _shapes() -> npt.NDArray[np.bool_]:
 
 
 def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
-    """How the numbers of cells of each sort change on account of a cell in reach of a shape that is placed.
+    """Return the changes in cells of each sort by a cell in reach of a shape that is placed.
 
     The entries of each shape, int8 ``(_PIECES, 8, k)``, go by the sort that is counted, the cell in reach,
     and the sort of that cell before.
@@ -354,7 +354,7 @@ class DensePolicy(nn.Module):
         self.features = DenseFeatures(network.config.offers) if network.config.features else None
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Evaluates observations, float32 ``(n, OBSERVATION_SIZE)``, of the players to move.
+        """Evaluate observations, float32 ``(n, OBSERVATION_SIZE)``, of the players to move.
 
         ``action_mask`` is ``(n, NUM_ACTIONS)`` of any type: not 0 for the legal actions, at least one in
         every row. Returns the most probable placements of the most probable kinds of move, int64 ``(n,)``;
@@ -376,7 +376,7 @@ class DensePolicy(nn.Module):
         return _choose(kinds, placements), log_probabilities, values
 
     def _scores(self, observations: Tensor, legal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits of the kinds ``(n, NUM_KINDS)``, of all placements ``(n, 2025)``, and values ``(n,)``."""
+        """Return logits of kinds ``(n, NUM_KINDS)`` and placements ``(n, 2025)``, and values ``(n,)``."""
         network = self.network
         features = None if self.features is None else self.features(observations, legal)
         trunk = network.trunk_of(observations, None if features is None else features.positions)
@@ -390,7 +390,7 @@ class DensePolicy(nn.Module):
 
 
 def _choose(kinds: Tensor, placements: list[Tensor]) -> Tensor:
-    """The action as :func:`~patchwork_env.agents.ragged.most_probable` chooses it, int64 ``(n,)``."""
+    """Return the action as :func:`~patchwork_env.agents.ragged.most_probable` chooses it, int64 ``(n,)``."""
     begin, best = 0, []
     for scores in placements:
         is_best = scores >= scores.amax(1, keepdim=True) - TIE

@@ -91,7 +91,7 @@ class Features(NamedTuple):
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: bool = False) -> Features:
-    """The features of positions and their legal actions, as in :class:`.networks.Inputs`."""
+    """Return the features of positions and their legal actions, as in :class:`.networks.Inputs`."""
     positions, device = position_features(observations, offers), observations.device
     kinds = np.zeros((len(positions), NUM_KINDS, KIND_FEATURES + offers * KIND_OFFERS), np.float32)
     placements = np.zeros((actions.shape[0], PLACEMENT_FEATURES), np.float32)
@@ -101,7 +101,7 @@ def features_of(observations: Tensor, rows: Tensor, actions: Tensor, offers: boo
 
 
 def position_features(observations: Tensor, offers: bool = False) -> Tensor:
-    """The features of positions alone, as in :class:`Features`."""
+    """Return the features of positions alone, as in :class:`Features`."""
     array = array_of(observations)
     positions = np.zeros((len(array), POSITION_FEATURES + offers * POSITION_OFFERS), np.float32)
     _write_positions(array, _new_memory(), positions)
@@ -114,7 +114,7 @@ def _new_memory() -> _Memory:
 
 
 def fits_of(positions: Tensor) -> Tensor:
-    """What the features of positions say of the placements of patches, ``(n, NUM_PLAYERS, NEXT)``."""
+    """Return the features of placements of patches in positions, ``(n, NUM_PLAYERS, NEXT)``."""
     of_players = positions[:, :POSITION_FEATURES].reshape(-1, NUM_PLAYERS, POSITION_FEATURES // NUM_PLAYERS)
     return of_players[:, :, _FIGURES : _FIGURES + NEXT]
 
@@ -124,7 +124,7 @@ def fits_of(positions: Tensor) -> Tensor:
 
 @kernel
 def _write_positions(observations: Floats, memory: _Memory, positions: Floats) -> None:
-    """Writes the features of positions, with those of offers where there is room for them, over zeros."""
+    """Write the features of positions, with those of offers where there is room for them, over zeros."""
     for i in range(len(observations)):
         read_observation(observations[i], memory.states, 0)
         for player in range(NUM_PLAYERS):
@@ -159,7 +159,7 @@ def _count_quilt(word_0: np.uint64, word_1: np.uint64, memory: _Memory, out: Flo
 
 @kernel
 def _write_figures(words: Words, count: int, figures: Floats) -> None:
-    """Writes the figures of ``count`` quilts, a row of ``figures`` for each figure.
+    """Write the figures of ``count`` quilts, a row of ``figures`` for each figure.
 
     The loops have no branches, so that the compiler handles eight quilts at once.
     """
@@ -184,7 +184,7 @@ def _write_figures(words: Words, count: int, figures: Floats) -> None:
 
 @kernel(inline=True)
 def _count(cells_0: np.uint64, cells_1: np.uint64) -> int:
-    """The number of cells of a quilt that are marked in two words, each cell counted once."""
+    """Return the number of cells of a quilt that are marked in two words, each cell counted once."""
     return popcount(cells_0 & ROWS_0_TO_4) + popcount(cells_1 & ROWS_5_TO_8)
 
 
@@ -201,7 +201,7 @@ def _write_actions(
     kinds: Floats,
     placements: Floats,
 ) -> None:
-    """Writes the features of the kinds and placements of all legal actions over zeros."""
+    """Write the features of the kinds and placements of all legal actions over zeros."""
     begin = 0
     while begin < len(actions):
         end, row = end_of_row(rows, begin), rows[begin]
@@ -228,7 +228,7 @@ def _write_placements(actions: Indices, memory: _Memory, placements: Floats) -> 
 
 @kernel
 def _write_kinds(actions: Indices, placements: Floats, fits: Floats, states: States, kinds: Floats) -> None:
-    """Writes the features of kinds, with those of offers where there is room for them."""
+    """Write the features of kinds, with those of offers where there is room for them."""
     begin = 0
     while begin < len(actions):
         kind, end = kind_of(actions[begin]), end_of_kind(actions, begin, len(actions))
@@ -253,7 +253,7 @@ def is_possible(states: States, kind: int) -> bool:
 
 @kernel
 def _write_kind(states: States, out: Floats) -> None:
-    """Writes what an action changes for the player who acts, all that does not depend on the placement."""
+    """Write what an action changes for the player who acts, all that does not depend on the placement."""
     before, after = states[0], states[1]
     space, target = signed(before["position"][0]), signed(after["position"][0])
     covered = empty_cells(states, 0, 0) - empty_cells(states, 1, 0)
@@ -272,7 +272,7 @@ def _write_kind(states: States, out: Floats) -> None:
 
 @kernel
 def _write_best(placements: Floats, out: Floats) -> None:
-    """Writes the most that placements of a kind gain in compactness and in joints, and how many they are."""
+    """Write the most that placements of a kind gain in compactness and in joints, and how many they are."""
     most_compact, most_joints = np.float32(-np.inf), np.float32(-np.inf)
     for k in range(len(placements)):
         most_compact = max(most_compact, 2 * placements[k, 5] + placements[k, 6])
@@ -294,10 +294,10 @@ def _write_position_offers(states: States, out: Floats) -> None:
 
 @kernel
 def _write_kind_offers(states: States, kind: int, fits: Floats, out: Floats) -> None:
-    """Writes what is offered in the second state, after an action of a kind in the first one."""
+    """Write what is offered in the second state, after an action of a kind in the first one."""
     left = signed(states[1]["num_patches"])
     before = signed(states[0]["num_patches"])
-    first = kind if left < before else 0  # the neutral token moves behind the patch that is bought
+    first = kind if left < before else 0  # the neutral token moves to the place of the patch that is bought
     for k in range(min(NUM_OFFERED, left)):
         place = (first + k) % before
         patch = signed(states[0]["circle"][place])
@@ -311,7 +311,7 @@ def _write_kind_offers(states: States, kind: int, fits: Floats, out: Floats) -> 
 
 @kernel
 def _judge(states: States, i: int, player: int, patch: int, out: Floats) -> None:
-    """Writes what a patch is worth for a player, and whether it can be paid."""
+    """Write what a patch is worth for a player, and whether it can be paid."""
     states[i]["current_player"] = player
     out[0] = patch_value(states, i, patch) / 10
     out[1] = signed(states[i]["buttons"][player]) >= signed(PRICES[patch])

@@ -59,18 +59,18 @@ class MlpNetwork(nn.Module):
         return self.action_net.weight.device
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The most probable actions; for the arguments and the rest see :meth:`.DensePolicy.forward`."""
+        """Return the most probable actions; for the arguments see :meth:`.DensePolicy.forward`."""
         logits = self.logits(observation).masked_fill(action_mask == 0, -torch.inf)
         log_probabilities = logits - logits.logsumexp(1, keepdim=True)  # with the ties of Stable-Baselines3
         return log_probabilities.argmax(1), log_probabilities, self.values(observation)
 
     def logits(self, observations: Tensor) -> Tensor:
-        """The logits of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
+        """Return logits of all actions, ``(n, NUM_ACTIONS)``, for observations ``(n, OBSERVATION_SIZE)``."""
         logits: Tensor = self.action_net(self.mlp_extractor["policy_net"](observations))
         return logits
 
     def values(self, observations: Tensor) -> Tensor:
-        """The return that the current player expects, ``(n,)``."""
+        """Return the return that the current player expects, ``(n,)``."""
         values: Tensor = self.value_net(self.mlp_extractor["value_net"](observations))
         return values.squeeze(1)
 
@@ -104,7 +104,7 @@ class MlpAgent(SamplingAgent):
 
 
 def write_policy(folder: Path, network: MlpNetwork, info: dict[str, Any] | None = None) -> None:
-    """Writes the two files of a policy into an existing folder."""
+    """Write the two files of a policy into an existing folder."""
     write_checkpoint(folder, PATCHWORK, MASKABLE_PPO, network.config.model_dump(), network.state_dict(), info)
 
 

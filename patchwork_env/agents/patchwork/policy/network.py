@@ -8,7 +8,7 @@ lists (:mod:`~patchwork_env.agents.ragged`).
 With ``features``, the network reads figures of positions and of what every action leads to
 (:mod:`.policy_features`), and with ``offers`` also what is offered then. Kinds are scored by their figures
 together with the trunk, placements by a product of theirs with weights that the trunk gives. With
-``lookahead``, the value of the position behind each kind of move is part of its score, unless its weights
+``lookahead``, the value of the position after each kind of move is part of its score, unless its weights
 there are 0: such a network does not look, and takes no time for it.
 
 With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
@@ -63,7 +63,7 @@ from patchwork_env.patchwork.state import States, empty_states
 # --- the positions that kinds of move lead to ---------------------------------------------------------------
 
 NUM_SUCCESSOR_VALUES = 3
-"""What is known of a position behind a move: who won, the margin, and the value if the game goes on."""
+"""What is known of a position after a move: who won, the margin, and the value if the game goes on."""
 _VALUE = NUM_SUCCESSOR_VALUES - 1
 _FULL_LEAD = 40.0  # points; the feature of a larger lead is the same
 _MOST_KINDS = NUM_KINDS - 1  # the most kinds of move that a position has; special patches are placed alone
@@ -83,7 +83,7 @@ class Successors(NamedTuple):
 
 
 def successors_of(observations: Tensor, rows: Tensor, actions: Tensor, scores: Tensor) -> Successors:
-    """What the action with the highest score of each kind leads to, after turns that leave no choice.
+    """Evaluate the successor by the best action of each kind, after turns that leave no choice.
 
     ``scores``, ``(total,)``, are those of the legal actions; for the rest see :func:`.features_of`.
     """
@@ -116,7 +116,7 @@ def _write_successors(
     signs: Floats,
     successor_values: Floats,
 ) -> int:
-    """Writes the arrays of :class:`Successors`; returns how many there are."""
+    """Write the arrays of :class:`Successors`; return how many there are."""
     states, count, begin = memory.states, 0, 0
     while begin < len(actions):
         end, row = end_of_row(rows, begin), rows[begin]
@@ -144,7 +144,7 @@ def _write_successors(
 
 @kernel
 def _find_best(actions: Indices, scores: Floats, best: Indices) -> int:
-    """Finds the action of each kind with the highest score, -1 if there is none; returns how many kinds."""
+    """Find the action of each kind with the highest score, -1 if there is none; return how many kinds."""
     kinds = 0
     for kind in range(NUM_KINDS):
         best[kind] = -1
@@ -169,7 +169,7 @@ _TRUNK_TENSORS = ("quilts", "offered", "players", "specials")
 """The tensors of the observation that the trunk reads as they are, in the order of its weights."""
 _KIND_UNITS = 64
 _AHEAD, _AHEAD_SCALE = 3.0, 10.0
-"""What a value of 1 behind a kind of move adds to its logit at first, and the scale of the weight."""
+"""What a value of 1 after a kind of move adds to its logit at first, and the scale of the weight."""
 _KINDS = torch.from_numpy(1 + (np.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE)
 """The kind of every action; looking it up takes a quarter of the time of dividing."""
 
@@ -245,7 +245,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
         successor_values: Tensor | None = None,
         features: Features | None = None,
     ) -> networks.Output:
-        """Evaluates a batch, which may be empty."""
+        """Evaluate a batch, which may be empty."""
         observations, rows, actions = inputs
         features = features or self.features_of(inputs)
         trunk = self.trunk_of(observations, None if features is None else features.positions)
@@ -279,7 +279,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Takes weights; with those of a network without look-ahead, this one does not look ahead."""
+        """Take weights; with those of a network without look-ahead, this one does not look ahead."""
         if self.config.lookahead:
             state_dict = {"ahead.weight": torch.zeros_like(self.ahead.weight), **state_dict}
         return super().load_state_dict(state_dict, strict, assign)
@@ -290,20 +290,20 @@ class PatchworkNetwork(networks.PolicyNetwork):
         return values.squeeze(1)
 
     def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
-        """The trunk: of observations with features of each patch instead of its number, and of positions."""
+        """Return the trunk of positions and observations, with features of patches for their numbers."""
         patches = functional.embedding(circles_of(observations), self.patch_features).flatten(1)
         parts = [*(observations[:, SLICES[name]] for name in _TRUNK_TENSORS), patches]
         trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
         return trunk
 
     def kind_scores(self, trunk: Tensor, kinds: Tensor) -> Tensor:
-        """What the features of the kinds add to their logits, ``(n, NUM_KINDS)``."""
+        """Return the part of the logits of kinds from their features, ``(n, NUM_KINDS)``."""
         context = self.kind_context(trunk).unsqueeze(1)
         scores: Tensor = self.kind_score(torch.relu(self.kind_hidden(kinds) + context))
         return scores.squeeze(2)
 
     def successor_values_of(self, inputs: networks.Inputs, scores: Tensor) -> Tensor:
-        """What lies behind the best action of each kind, ``(n, *successor_values_shape)``, no gradients."""
+        """Return the values after each kind's best action, ``(n, *successor_values_shape)``, detached."""
         kinds, numbers = self.successor_values_shape
         if not numbers:
             return scores.new_zeros(inputs.observations.shape[0], kinds, 0)
@@ -314,7 +314,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
             return successors.successor_values
 
     def _map_factors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """What maps are computed from and depends on the weights alone: matrix, walls, and keys.
+        """Return what maps need that depends on weights alone: matrix, walls, and keys.
 
         The convolution of quilts with walls around them is one product, ``quilts @ matrix + walls``, which is
         several times faster: ``(81, channels * 81)`` and ``(1, channels * 81)``. The keys of all orientations
@@ -336,7 +336,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
                 self._prepared = matrix.to(dtype), walls.to(dtype), keys
 
     def placement_maps(self, observations: Tensor, trunk: Tensor) -> Tensor:
-        """What the maps add to the scores of all placements, ``(n, 25, 81)``: of the slots, then special."""
+        """Return the scores of placements from maps, ``(n, 25, 81)``: of the slots, then special."""
         rows, channels = observations.shape[0], self.config.channels
         quilts = observations[:, SLICES["quilts"]][:, :NUM_CELLS]
         offered = circles_of(observations)[:, :NUM_OFFERED]
@@ -349,12 +349,12 @@ class PatchworkNetwork(networks.PolicyNetwork):
 
 
 def circles_of(observations: Tensor) -> Tensor:
-    """The circle as ``index + 1`` of each patch, 0 behind its end, int64 ``(n, 33)``."""
+    """Return the circle as ``index + 1`` of each patch, 0 past its end, int64 ``(n, 33)``."""
     return (observations[:, SLICES["circle"]] * NUM_PATCHES).round().long()
 
 
 def _shapes() -> Tensor:
-    """Every orientation of every patch in its 7x7 window, 0 or 1, ``(34 * 8, 98)``: cells, then those beside.
+    """Return every orientation of every patch in its 7x7 window, ``(34 * 8, 98)``: cells, then those beside.
 
     The first 8 rows stand for no patch.
     """

@@ -80,7 +80,7 @@ class OnnxAgent(SamplingAgent):
         return sample_legal(states, log_probabilities, self._random)
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """The log-probabilities and values of games, none of which is over, as the module describes them."""
+        """Return the log-probabilities and values of running games, as the module describes them."""
         self.check_states(states)
         log_probabilities, values = self._run(states, "log_probabilities", "value")
         return log_probabilities, values
@@ -106,7 +106,7 @@ class OnnxAgent(SamplingAgent):
 
 
 def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> OnnxAgent:
-    """The agent that plays the policy of an ONNX file, which must be there; see :class:`OnnxAgent`."""
+    """Return the agent that plays the policy of an ONNX file, which must be there; see :class:`OnnxAgent`."""
     path = Path(path)
     if not os.path.isfile(path):
         raise FileNotFoundError(f"there is no ONNX file at {short_repr(str(path), 200)}")

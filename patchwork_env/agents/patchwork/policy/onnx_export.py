@@ -29,7 +29,7 @@ OPSET = 20  # the version of the ONNX operators; onnxruntime reads it from versi
 
 
 def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] | None = None) -> bytes:
-    """The contents of an ONNX file that holds a policy.
+    """Return the contents of an ONNX file that holds a policy.
 
     Args:
         network: The policy; it is left as it is.
@@ -64,7 +64,7 @@ def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences PyTorch's warnings about its own internals: deprecations, and libraries that are missing."""
+    """Silence PyTorch's warnings about its own internals: deprecations, and libraries that are missing."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

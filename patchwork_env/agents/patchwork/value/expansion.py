@@ -80,7 +80,7 @@ class Expansion(NamedTuple):
 
 
 def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
-    """Buffers for one thread, with a cache of so many quilts, a power of two up to 2**20.
+    """Return buffers for one thread, with a cache of so many quilts, a power of two up to 2**20.
 
     A search has more of them than a position.
     """
@@ -102,7 +102,7 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
 
 @kernel
 def expand(states: States, i: int, weights: Quantized, expansion: Expansion) -> int:
-    """Evaluates all successors of a game that is not over; returns their number.
+    """Evaluate all successors of a game that is not over; return their number.
 
     A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
     """
@@ -115,7 +115,7 @@ def expand(states: States, i: int, weights: Quantized, expansion: Expansion) -> 
 
 @kernel
 def expand_likely(states: States, i: int, width: int, weights: Quantized, expansion: Expansion) -> int:
-    """As :func:`expand`, but with only the ``width`` most likely placements of each patch.
+    """Expand as :func:`expand` does, but with only the ``width`` most likely placements of each patch.
 
     Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the most compact ones; see
     :mod:`.placements`. Most placements are left out, and the best action is rarely among them.
@@ -126,7 +126,7 @@ def expand_likely(states: States, i: int, width: int, weights: Quantized, expans
 
 @kernel
 def expand_further(states: States, i: int, width: int, weights: Quantized, expansion: Expansion) -> int:
-    """As :func:`expand_likely`, with what the cache knows of quilts from other positions.
+    """Expand as :func:`expand_likely` does, with quilts that the cache knows from other positions.
 
     All expansions since :func:`forget` must have the same weights, and the same width where it is
     at most ``MOST_CHOICES``.
@@ -164,7 +164,7 @@ def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> in
 def _recall_choices(
     states: States, i: int, quilt: Record, legal_set: engine.LegalSet, actions: npt.NDArray[np.int16]
 ) -> int:
-    """Lists the likely actions if the cache knows all of them; returns their number, or else 0."""
+    """List the likely actions if the cache knows all of them; return their number, or else 0."""
     first = engine.nth_legal(legal_set, 0)
     count = 0
     if first == ADVANCE:
@@ -185,7 +185,7 @@ def _recall_choices(
 
 @kernel
 def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np.int16], count: int) -> None:
-    """Enters the likely placements among the first ``count`` actions in the cache."""
+    """Enter the likely placements among the first ``count`` actions in the cache."""
     last = 0
     for k in range(count):
         kind = placements.kind_of(signed(actions[k]))
@@ -202,7 +202,7 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
 
 @kernel(inline=True)
 def _patch_of(states: States, i: int, kind: int) -> int:
-    """The patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
+    """Return the patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
     return NUM_PATCHES if kind == placements.NUM_KINDS - 1 else signed(states[i]["circle"][kind - 1])
 
 
@@ -249,7 +249,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
 def _prefetch_quilt(
     states: States, i: int, player: int, action: int, role: int, expansion: Expansion
 ) -> None:
-    """Asks for what is known of the quilt after a placement, which is evaluated next."""
+    """Ask for what is known of the quilt after a placement, which is evaluated next."""
     word_0, word_1 = placements.cells_of(states, i, action)
     before, cache = states[i]["quilt"][player], expansion.quilts
     place = place_of(cache, before[0] | word_0, before[1] | word_1)
@@ -261,7 +261,7 @@ def _prefetch_quilt(
 
 @kernel(inline=True)
 def _place_elsewhere(states: States, i: int, player: int, action: int, successor: States) -> None:
-    """Makes of the position after a placement that after another one of the same patch."""
+    """Make of the position after a placement that after another one of the same patch."""
     word_0, word_1 = placements.cells_of(states, i, action)
     before, after = states[i]["quilt"][player], successor[0]["quilt"][player]
     after[0], after[1] = before[0] | word_0, before[1] | word_1
@@ -271,7 +271,7 @@ def _place_elsewhere(states: States, i: int, player: int, action: int, successor
 
 @kernel(inline=True)
 def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
-    """The place of a player's quilt in the cache, which has its sum then."""
+    """Return the place of a player's quilt in the cache, which has its sum then."""
     words, buffer = states[i]["quilt"][player], expansion.buffer[0]
     place = place_of(expansion.quilts, words[0], words[1])
     if not knows(expansion.quilts, place, words[0], words[1]):
@@ -282,7 +282,7 @@ def _remember(states: States, i: int, player: int, weights: Record, expansion: E
 
 @kernel(inline=True)
 def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
-    """Writes the part of the first layer that all successors of one kind of action share."""
+    """Write the part of the first layer that all successors of one kind of action share."""
     buffer = expansion.buffer[0]
     shared = buffer["shared"]
     buffer["rows"][0] = features.left_row(patch)
@@ -300,7 +300,7 @@ def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, e
 def _evaluate_successor(
     states: States, i: int, player: int, role: int, weights: Record, expansion: Expansion
 ) -> float:
-    """The probability that the player to move in the successor wins; ``outputs`` has the rest."""
+    """Return the probability that the player to move in the successor wins; ``outputs`` has the rest."""
     buffer, successor = expansion.buffer[0], expansion.successor
     words = successor[0]["quilt"][player]
     place = place_of(expansion.quilts, words[0], words[1])
@@ -321,7 +321,7 @@ def _evaluate_successor(
 def _sum_changes(
     states: States, i: int, player: int, out: Rows, weights: Record, expansion: Expansion
 ) -> None:
-    """Writes the sum of the pattern rows of the acting player's quilt in the successor to ``out``."""
+    """Write the sum of the pattern rows of the acting player's quilt in the successor to ``out``."""
     buffer = expansion.buffer[0]
     if not buffer["has_windows"][0]:
         before = states[i]["quilt"][player]
@@ -349,7 +349,7 @@ def _add_known_quilt(
 ) -> int:
     """Write the part ``base`` of the first layer plus a quilt's product to ``out``.
 
-    Also lists the rows of how the next patches fit into the quilt, and returns their number.
+    Also list the rows of how the next patches fit into the quilt, and return their number.
     """
     if not quilt["has_product"][role]:
         quilt["has_product"][role] = 1
@@ -390,25 +390,25 @@ FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
 
 @kernel(inline=True)
 def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
-    """The utility of expected scores, one's own and the other player's, and of a probability to win."""
+    """Return the utility of expected scores, of the player and the other, and of a probability to win."""
     return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.rival_weight * other)
 
 
 @kernel(inline=True)
 def margin_of(expansion: Expansion, k: int) -> float:
-    """The expected difference of the scores for the player who acts, after the ``k``-th action."""
+    """Return the expected difference of the scores for the player who acts, after the ``k``-th action."""
     return float(expansion.owns[k] - expansion.others[k])
 
 
 @kernel(inline=True)
 def action_utility(payoffs: Payoffs, expansion: Expansion, k: int) -> float:
-    """The utility of the ``k``-th action for the player who acts."""
+    """Return the utility of the ``k``-th action for the player who acts."""
     return utility(payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
 
 
 @kernel
 def best_action(expansion: Expansion, count: int, payoffs: Payoffs) -> int:
-    """The index of the first action with the highest utility among ``count``."""
+    """Return the index of the first action with the highest utility among ``count``."""
     best, most = 0, -math.inf
     for k in range(count):
         value = action_utility(payoffs, expansion, k)
@@ -426,7 +426,7 @@ def draw_action(
     streams: npt.NDArray[np.uint64],
     i: int,
 ) -> int:
-    """The index of an action drawn with probabilities in proportion to ``exp(utility / temperature)``."""
+    """Draw the index of an action with probabilities in proportion to ``exp(utility / temperature)``."""
     utilities = np.empty(count)
     for k in range(count):
         utilities[k] = action_utility(payoffs, expansion, k)

@@ -49,7 +49,7 @@ _NEXT_SPECIAL = np.array(
     ],
     np.int64,
 )
-"""By variant and space, the next space behind it with a special patch; 0 if there is none."""
+"""By variant and space, the next space after it with a special patch; 0 if there is none."""
 
 # The first row of each feature; those with two entries have a range for each player.
 _POSITION = 0
@@ -82,13 +82,13 @@ _BELOW_WORD_0 = np.uint64((tables.WORD_ROWS - tables.SECOND_WORD_ROW) * componen
 
 @kernel(inline=True)
 def signed(field: Any) -> int:
-    """A field of a record as a signed integer; Numba makes floats of unsigned and signed ones together."""
+    """Return a field as a signed integer; Numba makes floats of unsigned and signed ones together."""
     return int(np.int64(field))
 
 
 @kernel
 def list_game_rows(states: States, i: int, rows: Rows) -> int:
-    """Lists the rows of times, buttons, patches and marks of a game that goes on; returns their number."""
+    """List the rows of times, buttons, patches and marks of a game that goes on; return their number."""
     state = states[i]
     mover, variant, position = signed(state["current_player"]), signed(state["variant"]), state["position"]
     furthest = max(position[0], position[1])
@@ -124,13 +124,13 @@ def _clip(number: int, length: int) -> int:
 
 @kernel(inline=True)
 def _relative(player: int, mover: int) -> int:
-    """0 for the player to move, 1 for the other player, ``NOBODY`` for nobody."""
+    """Return 0 for the player to move, 1 for the other player, and ``NOBODY`` as it is."""
     return NOBODY if player == NOBODY else int(player != mover)
 
 
 @kernel(inline=True)
 def projected_buttons(states: States, i: int, player: int) -> int:
-    """The buttons at the end of a player who buys nothing more, without those that advancing would earn."""
+    """Return a player's buttons at the end without further purchases or buttons for advancing."""
     state = states[i]
     space = state["position"][player]
     marks = signed(tables.INCOMES_UP_TO[components.LAST_SPACE]) - signed(tables.INCOMES_UP_TO[space])
@@ -172,7 +172,7 @@ def _offer_class(states: States, i: int, mover: int, patch: int) -> int:
 
 @kernel
 def list_left_rows(states: States, i: int, rows: Rows) -> int:
-    """Lists the rows of the patches that are left; returns their number."""
+    """List the rows of the patches that are left; return their number."""
     left = signed(states[i]["num_patches"])
     for k in range(left):
         rows[k] = left_row(signed(states[i]["circle"][k]))
@@ -181,13 +181,13 @@ def list_left_rows(states: States, i: int, rows: Rows) -> int:
 
 @kernel(inline=True)
 def left_row(patch: int) -> int:
-    """The row for a patch that is left."""
+    """Return the row for a patch that is left."""
     return _LEFT + patch
 
 
 @kernel(inline=True)
 def list_fit_rows(states: States, i: int, role: int, rows: Rows) -> int:
-    """Lists the rows of the fits of the next patches on the quilt of a role; returns their number."""
+    """List the rows of the fits of the next patches on the quilt of a role; return their number."""
     mover = signed(states[i]["current_player"])
     quilt = states[i]["quilt"][mover if role == 0 else 1 - mover]
     count = num_ahead(states, i)
@@ -199,25 +199,25 @@ def list_fit_rows(states: States, i: int, role: int, rows: Rows) -> int:
 
 @kernel(inline=True)
 def num_ahead(states: States, i: int) -> int:
-    """The number of patches, from the neutral token on, whose fits count."""
+    """Return the number of patches, from the neutral token on, whose fits count."""
     return min(_AHEAD, signed(states[i]["num_patches"]))
 
 
 @kernel(inline=True)
 def fit_class(word_0: np.uint64, word_1: np.uint64, patch: int) -> int:
-    """The class of the number of placements of a patch on a quilt, given by its two words."""
+    """Return the class of the number of placements of a patch on a quilt, given by its two words."""
     return int(_FIT_CLASSES[count_placements(word_0, word_1, patch)])
 
 
 @kernel(inline=True)
 def fit_row(role: int, patch: int, fit: int) -> int:
-    """The row for a patch with placements of a class on the quilt of a role."""
+    """Return the row for a patch with placements of a class on the quilt of a role."""
     return _FITS + (role * components.NUM_PATCHES + patch) * _NUM_FIT_CLASSES + fit
 
 
 @kernel(inline=True)
 def list_square_rows(states: States, i: int, rows: Rows) -> int:
-    """Lists the rows of the 7x7 squares, the bonus tile and the projected margin; returns their number."""
+    """List the rows of the 7x7 squares, the bonus tile and the projected margin; return their number."""
     mover = signed(states[i]["current_player"])
     own, other = states[i]["quilt"][mover], states[i]["quilt"][1 - mover]
     missing_own, missing_other = missing_cells(own[0], own[1]), missing_cells(other[0], other[1])
@@ -226,7 +226,7 @@ def list_square_rows(states: States, i: int, rows: Rows) -> int:
 
 @kernel(inline=True)
 def list_known_square_rows(states: States, i: int, missing_own: int, missing_other: int, rows: Rows) -> int:
-    """As :func:`list_square_rows`, for quilts whose :func:`missing_cells` are known."""
+    """List rows as :func:`list_square_rows` does, for quilts whose :func:`missing_cells` are known."""
     mover = signed(states[i]["current_player"])
     owner = _relative(signed(states[i]["bonus_owner"]), mover)
     rows[0] = _BONUS + owner
@@ -245,7 +245,7 @@ def list_known_square_rows(states: States, i: int, missing_own: int, missing_oth
 
 @kernel(inline=True)
 def missing_cells(word_0: np.uint64, word_1: np.uint64) -> int:
-    """The number of empty cells of the fullest 7x7 square of a quilt, given as its two words."""
+    """Return the number of empty cells of the fullest 7x7 square of a quilt, given as its two words."""
     most = 0
     for k in range(len(tables.SQUARES)):
         covered = popcount(word_0 & tables.SQUARES[k, 0])
@@ -269,7 +269,7 @@ first column are border."""
 
 
 def _kinds_of_windows(size: int) -> npt.NDArray[np.int32]:
-    """Numbers all patterns of ``size`` x ``size`` bits so that symmetric ones have the same number."""
+    """Number all patterns of ``size`` x ``size`` bits so that symmetric ones have the same number."""
     patterns = np.arange(1 << size**2)
     bits = (patterns[:, None] >> np.arange(size**2) & 1).reshape(-1, size, size)
     weights = 1 << np.arange(size**2).reshape(size, size)
@@ -279,7 +279,7 @@ def _kinds_of_windows(size: int) -> npt.NDArray[np.int32]:
 
 
 def _rings() -> npt.NDArray[np.int32]:
-    """The distance of each cell from the border."""
+    """Return the distance of each cell from the border."""
     along = np.minimum(np.arange(components.QUILT_SIZE), np.arange(components.QUILT_SIZE)[::-1])
     return np.minimum(along[:, None], along[None, :]).astype(np.int32)
 
@@ -307,7 +307,7 @@ _SMALL_PATTERN, _LARGE_PATTERN = _U((1 << 9) - 1), _U((1 << 16) - 1)
 
 @kernel(inline=True)
 def write_bands(word_0: np.uint64, word_1: np.uint64, bands: Bands) -> None:
-    """Writes a quilt, given by its two words, with the border around it."""
+    """Write a quilt, given by its two words, with the border around it."""
     band = _BORDER_ROW << _LAST_LANE
     for row in range(_PADDED - 1):
         if row < tables.WORD_ROWS:
@@ -324,7 +324,7 @@ def write_bands(word_0: np.uint64, word_1: np.uint64, bands: Bands) -> None:
 
 @kernel(inline=True)
 def _small_row(bands: Bands, row: int, column: int) -> int:
-    """The table row of the 3x3 window around a cell."""
+    """Return the table row of the 3x3 window around a cell."""
     window = bands[row] >> _U(column) & _SMALL_MASK
     pattern = window * _SMALL_FACTOR >> _SMALL_SHIFT & _SMALL_PATTERN
     return int(_SMALL_ROWS[row, column] + _SMALL_KINDS[pattern])
@@ -332,7 +332,7 @@ def _small_row(bands: Bands, row: int, column: int) -> int:
 
 @kernel(inline=True)
 def _large_row(bands: Bands, row: int, column: int) -> int:
-    """The table row of the 4x4 window with a corner at this row and column, counted from the border."""
+    """Return the table row of the 4x4 window with a corner at a row and column, counted from the border."""
     window = bands[row] >> _U(column) & _LARGE_MASK
     pattern = window * _LARGE_FACTOR >> _LARGE_SHIFT & _LARGE_PATTERN
     return int(_LARGE_ROWS[pattern])
@@ -340,7 +340,7 @@ def _large_row(bands: Bands, row: int, column: int) -> int:
 
 @kernel
 def list_rows(bands: Bands, rows: Rows) -> None:
-    """Writes the table rows of all windows, int32 ``(NUM_WINDOWS,)``."""
+    """Write the table rows of all windows, int32 ``(NUM_WINDOWS,)``."""
     for row in range(components.QUILT_SIZE):
         for column in range(components.QUILT_SIZE):
             rows[row * components.QUILT_SIZE + column] = _small_row(bands, row, column)
@@ -351,10 +351,10 @@ def list_rows(bands: Bands, rows: Rows) -> None:
 
 @kernel(inline=True)
 def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) -> int:
-    """Lists what changes in the windows when cells of a quilt are covered.
+    """List what changes in the windows when cells of a quilt are covered.
 
     ``rows`` are the table rows of all windows before; see :func:`list_rows`. Of these, ``old`` go and ``new``
-    come in their places; returns their number.
+    come in their places; return their number.
     """
     count = 0
     for row in range(NUM_BANDS):
@@ -375,7 +375,7 @@ def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) 
 
 @kernel(inline=True)
 def _span(band: np.uint64) -> tuple[int, int]:
-    """The first and the last column with a one in any row of a band that is not 0."""
+    """Return the first and the last column with a one in any row of a band that is not 0."""
     columns = (band | band >> _LANE | band >> _U(32) | band >> _LAST_LANE) & _BORDER_ROW
     below = columns | columns >> _U(1)
     below |= below >> _U(2)

@@ -119,12 +119,12 @@ Record = Any
 
 
 def new_buffer() -> Buffer:
-    """A buffer for one thread."""
+    """Return a buffer for one thread."""
     return compiled.aligned_records(BUFFER)
 
 
 def new_weights(seed: int) -> Weights:
-    """Random weights to start learning from. Values are close to 0, but not all the same."""
+    """Return random weights to start learning from. Values are close to 0, but not all the same."""
     scales = {
         "patterns": 0.5 / math.sqrt(features.NUM_WINDOWS),
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -137,7 +137,7 @@ def new_weights(seed: int) -> Weights:
 
 
 def quantized(weights: Weights) -> Quantized:
-    """The weights in integers: sums of them are exact, and take less memory and time."""
+    """Return the weights in integers: sums of them are exact, and take less memory and time."""
     record, source = compiled.aligned_records(QUANTIZED), weights[0]
     for name in TABLES:
         table = compiled.rounded(source[name], ONE, np.int16)
@@ -199,7 +199,7 @@ def add_product(out: Rows, base: Rows, products: Shorts, role: int) -> None:
 
 @kernel
 def evaluate(states: States, i: int, all_weights: Quantized, buffers: Buffer) -> tuple[float, float]:
-    """The expected margin, in points, and the probability to win of the player to move, before the end."""
+    """Return the expected margin in points and the probability to win of the player to move."""
     weights, buffer = all_weights[0], buffers[0]
     hidden, rows, mover = buffer["hidden"], buffer["rows"], states[i]["current_player"]
     write_left(hidden, states, i, weights, buffer)
@@ -215,7 +215,7 @@ def evaluate(states: States, i: int, all_weights: Quantized, buffers: Buffer) ->
 
 @kernel
 def write_left(out: Rows, states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Writes the part of the first layer that the patches which are left make."""
+    """Write the part of the first layer that the patches which are left make."""
     count = features.list_left_rows(states, i, buffer["rows"])
     add_features(out, _NO_SUM, buffer["rows"], count, weights)
 
@@ -229,7 +229,7 @@ def add_game(out: Rows, base: Rows, states: States, i: int, weights: Record, buf
 
 @kernel
 def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Record) -> None:
-    """Writes the sum of the pattern rows of a quilt, which is not rectified yet, to ``quilt``."""
+    """Write the sum of the pattern rows of a quilt, which is not rectified yet, to ``quilt``."""
     quilt = states[i]["quilt"]
     features.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
     features.list_rows(buffer["bands"], buffer["rows"])
@@ -238,7 +238,7 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
 
 @kernel
 def write_product(out: Shorts, quilt: Rows, role: int, weights: Record, buffer: Record) -> None:
-    """Writes what the embedding of a quilt adds to the first layer in a role; the own one brings the bias."""
+    """Write what the embedding of a quilt adds to the first layer in a role; the own one brings the bias."""
     _rectify_quilt(buffer["quilt_units"], quilt)
     for block in range(HIDDEN // _BLOCK):
         layer = weights["quilts"][role, block]
@@ -248,7 +248,7 @@ def write_product(out: Shorts, quilt: Rows, role: int, weights: Record, buffer: 
 
 @kernel
 def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
-    """Writes all ``outputs``, from the first layer; returns the margin and the probability to win."""
+    """Write all ``outputs``, from the first layer; return the margin and the probability to win."""
     hidden, hidden_2, outputs = buffer["hidden_units"], buffer["hidden_2"], buffer["outputs"]
     layer_2, layer_3 = weights["layer_2"], weights["layer_3"]
     _rectify_hidden(hidden, buffer["hidden"])

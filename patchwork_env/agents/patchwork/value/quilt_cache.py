@@ -51,14 +51,14 @@ class QuiltCache(NamedTuple):
 
 @kernel
 def forget(cache: QuiltCache) -> None:
-    """Starts a new search, in which no quilt is known."""
+    """Start a new search, in which no quilt is known."""
     cache.search[0] += np.uint64(1)
     cache.added[0] = 0
 
 
 @kernel(inline=True)
 def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
-    """The place of a quilt, given by its two words."""
+    """Return the place of a quilt, given by its two words."""
     return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(cache.quilts) - 1)
 
 
