@@ -130,7 +130,7 @@ def test_weights_that_do_not_fit(saved, tmp_path):
         (lambda t: t.pop("network.value.bias"), "network.value.bias' does not fit"),
         (lambda t: t["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
         (telling(game="chess"), "there is no game 'chess'"),
-        (telling(game="nmbr9"), "is for Patchwork, not for nmbr9"),
+        (telling(game="nmbr9"), "the network of nmbr9 has no channels"),
         (telling(network={}), "it must give width, depth, channels"),
         (grow, "network.width is 1000000000"),
         (lambda t: t.update(_extra_state=7), "tells 7; it must tell game and network"),
