@@ -98,9 +98,9 @@ class Nmbr9AECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    All get the same cards, and nobody sees where the others put a tile before all have put theirs. What an
-    agent observes is ``{"observation": …, "action_mask": …}``. :meth:`state` is what ``player_0`` sees, as
-    one vector, whoever is to move.
+    All players get the same cards, and placements become visible when all have placed the tile. An
+    observation is ``{"observation": …, "action_mask": …}``. :meth:`state` is the view of ``player_0`` as
+    one vector, whatever the current player.
     """
 
     @list_options(GameAECEnv, RULES)

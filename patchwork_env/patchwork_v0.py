@@ -7,7 +7,7 @@ Gymnasium makes :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` by the nam
 
 **Observations**, from the view of the agent that gets them, are one float32 vector or named float32 tensors
 of the same content, see :mod:`~patchwork_env.patchwork.observation`. The action mask is int8 ``(2026,)``, 1
-for the legal actions, all zeros for who is not to move.
+for the legal actions, all zeros out of turn.
 
 **Rewards** are 0 until the game ends. Then they are 1 for the winner and -1 for the loser (``"outcome"``) or,
 for each, the own score less the other's, divided by 100 (``"margin"``). With ``"score"``, they are the change
@@ -19,17 +19,17 @@ of the own score by every move, at once. Episodes are never truncated.
 ``observation``      ``"flat"`` (default), one vector, or ``"dict"``
 ``rewards``          ``"outcome"`` (default), ``"margin"`` or ``"score"``
 ``special_patches``  the print of the time track: ``"revised"`` (default) or ``"2014"``
-``first_player``     who starts: 0 (default), 1 or ``"random"``
+``first_player``     the player who starts: 0 (default), 1 or ``"random"``
 ``illegal_action``   ``"terminate"`` the game with -1, or ``"raise"`` an error; self-play always does that
 ``render_mode``      ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
 ===================  =========================================================================================
 
-An unknown option is a TypeError, and a value that is not allowed a ValueError, which name what there is.
+An unknown option is a TypeError, and a value that is not allowed a ValueError; both name the allowed ones.
 
 **Options of** ``reset``: ``circle``, all 33 patch indices clockwise from the neutral token with the 1x2 patch
 (0) last; ``first_player``.
 
-Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent can be pickled.
+Copies (``copy.deepcopy``) continue exactly like the original, as do pickles if the opponent can be pickled.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class PatchworkAECEnv(GameAECEnv):
     ...     over = terminated or truncated
     ...     env.step(None if over else env.action_space(agent).sample(observation["action_mask"]))
 
-    The player who is behind on the time track moves, so ``agent_selection`` may stay the same for several
-    moves. What an agent observes is ``{"observation": …, "action_mask": …}``. :meth:`state` is what
-    ``player_0`` sees, as one vector, whoever is to move; it holds everything.
+    The player further back on the time track moves, so ``agent_selection`` may stay the same for several
+    moves. An observation is ``{"observation": …, "action_mask": …}``. :meth:`state` is the view of
+    ``player_0`` as one vector, whatever the current player; it holds the complete state.
     """
 
     @list_options(GameAECEnv, RULES)
@@ -129,7 +129,7 @@ class PatchworkEnv(GameEnv):
             learner's player number: 0, 1, ``"alternate"`` (default; by turns, starting with 1 after an odd
             seed and with 0 after an even one) or ``"random"``.
 
-    FileNotFoundError if there is no checkpoint at the path of the opponent.
+    FileNotFoundError if the opponent is the path of a checkpoint that does not exist.
     """
 
     @list_options(GameEnv, RULES)

@@ -24,7 +24,7 @@ from patchwork_env.envs.options import ILLEGAL_ACTION, ILLEGAL_REWARD, check_lay
 from patchwork_env.envs.spaces import GameSpaces, MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
-IGNORED_RESET_OPTIONS = ("options",)  # what PettingZoo's api_test passes to see whether options are taken
+IGNORED_RESET_OPTIONS = ("options",)  # PettingZoo's api_test passes this one
 
 _ALL_GAMES = np.zeros(1, np.int64)
 
@@ -64,7 +64,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._dealer = Dealer(rules, 1, complete(options, rules.options, type(self)))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
-        self._has_rewards = True  # whether there may be some of the last step, or accumulated ones, to clear
+        self._has_rewards = True  # whether there are rewards of the last step, or accumulated ones, to clear
         modes = list(RENDER_MODES)  # a list of its own, since a wrapper of PettingZoo's appends to it
         self.metadata = {**self.metadata, "render_modes": modes, "name": f"{rules.name}_v0"}
         self.render_mode = render_mode
@@ -78,19 +78,19 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
     @classmethod
     def wrapped(cls, *args: Any, **options: Any) -> AECEnv[str, MaskedObservation, Any]:
-        """The environment that enforces the order of calls and ends the game at an illegal action."""
+        """Return the environment that enforces the order of calls and ends the game at an illegal action."""
         return OrderEnforcing(cls(*args, **{"illegal_action": "terminate", **options}))
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
-        """The space of an agent's observations, the same object at every call."""
+        """Return the space of an agent's observations, the same object at every call."""
         return self.observation_spaces[self._require_agent(agent)]
 
     def action_space(self, agent: str) -> Space[Any]:
-        """The space of an agent's actions, the same object at every call."""
+        """Return the space of an agent's actions, the same object at every call."""
         return self.action_spaces[self._require_agent(agent)]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Begins a game; ValueError if the seed or an option is not allowed.
+        """Begin a game; ValueError if the seed or an option is not allowed.
 
         With a ``seed``, ``0 ... 2**64 - 1``, random numbers start anew: this game is then that of
         ``Game(seed)``. The docstring of the class lists ``options`` for this game.
@@ -103,10 +103,10 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self.begin(self._rules.game.unchecked(states))
 
     def step(self, action: int | None) -> None:
-        """Plays an action of ``agent_selection``; None removes an agent whose game is over.
+        """Play an action of ``agent_selection``; None removes an agent whose game is over.
 
         An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game with -1. One
-        outside the action space, or behind the end of the game, always raises. After an error nothing has
+        outside the action space, or after the end of the game, always raises. After an error nothing has
         changed. RuntimeError if no agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
@@ -146,14 +146,14 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return self._game is not None
 
     def require_action(self, action: Any) -> int:
-        """The index of an action that exists, else an error."""
+        """Return the index of an action that exists, else an error."""
         try:
             return check_action(action, self._rules.num_actions)
         except IllegalActionError as error:
             raise _OutOfSpaceError(str(error)) from None
 
     def forfeit(self, agents: Iterable[str]) -> None:
-        """Ends the game for all because some agents chose an illegal action, and get -1 for it."""
+        """End the game for all because some agents chose an illegal action, and get -1 for it."""
         EnvLogger.warn_on_illegal_move()
         penalty = dict.fromkeys(agents, ILLEGAL_REWARD)
         after = {
@@ -167,7 +167,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._change(after)
 
     def observe(self, agent: str) -> MaskedObservation:
-        """What an agent sees, in fresh arrays, whether it is to move or not."""
+        """Return fresh arrays of an agent's view and mask, which is all zeros out of turn."""
         return self._observation(self._require_game(), self._players[self._require_agent(agent)])
 
     def _observation(self, game: BaseGame, player: int) -> MaskedObservation:
@@ -180,7 +180,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         }
 
     def state(self) -> Observation:
-        """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
+        """Return the view of ``player_0``: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
         return self._require_game().observation(0)
 
     @property
@@ -189,18 +189,18 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         return self._require_game().clone()
 
     def render(self) -> Any:
-        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""
+        """Return the game as text or as uint8 ``(height, width, 3)``; show it in a window for ``"human"``."""
         if self.render_mode is None:
             logger.warn("render() shows nothing without a render_mode; give one to env()")
             return None
         return self._display.show(self._require_game(), tuple(self.possible_agents))
 
     def close(self) -> None:
-        """Closes the window if there is one."""
+        """Close the window if there is one."""
         self._display.close()
 
     def begin(self, game: BaseGame) -> None:
-        """Makes a game, not copied, the one that is on, with all agents and without rewards."""
+        """Make a game, not copied, the one that is on, with all agents and without rewards."""
         agents = list(self.possible_agents)
         rewards = dict.fromkeys(agents, 0.0)
         after = {
@@ -221,7 +221,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             self.render()
 
     def _was_dead_step(self, action: int | None) -> None:
-        """Removes ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
+        """Remove ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
         if action is not None:
             raise IllegalActionError(
                 f"the game of {self.agent_selection} is over, so its action is None, not {short_repr(action)}"
@@ -240,11 +240,11 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         self._change(after)
 
     def _change(self, after: dict[str, Any]) -> None:
-        """Changes attributes all at once, so that an interrupt finds either the old or the new ones."""
+        """Change attributes all at once, so that an interrupt finds either the old or the new ones."""
         self.__dict__.update(after)
 
     def play(self, game: BaseGame, action: int) -> Mapping[int, float]:
-        """Plays an action in any game of these rules; returns the rewards other than 0 by player."""
+        """Play an action in any game of these rules; return the rewards other than 0 by player."""
         player, before = game.current_player, 0
         if self._kind == SCORE:
             before = self._rules.kernels.score(game.state, 0, player)
@@ -268,7 +268,7 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
 
 
 class _OutOfSpaceError(IllegalActionError, AssertionError):
-    """What is no action: the documented error, and that of PettingZoo's own wrapper."""
+    """The error for a value that is not an action; also an AssertionError, as PettingZoo's wrapper raises."""
 
 
 _OF_A_GAME = frozenset(
@@ -311,7 +311,7 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
     def last(
         self, observe: bool = True
     ) -> tuple[MaskedObservation | None, float, bool, bool, dict[str, Any]]:
-        """Observation, cumulative reward, terminated, truncated and info of ``agent_selection``."""
+        """Return observation, cumulative reward, terminated, truncated and info of ``agent_selection``."""
         return self.env.last(observe) if self._has_reset else super().last(observe)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""How the games of an environment begin, and which player the learner is."""
+"""Beginnings of games, and the learner's player number in each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from patchwork_env.core.rules import Rules, SetUp
 
 
 class Dealer:
-    """Begins games, each from a random stream of its own, and says which player the learner is.
+    """The beginnings of games, each with a random stream of its own, and the learner's player number.
 
     ``seat`` is the learner's player number in every game, or int64 ``(num_games,)`` in each; or
     ``"alternate"``, the next number in every game, starting with the seed's remainder on division by the
@@ -24,7 +24,7 @@ class Dealer:
     Attributes:
         players: The number of players.
         streams: uint64 ``(num_games,)``, for dealing.
-        fixed_seats: int64 ``(num_games,)``, the learner's player number where chance decides nothing, else 0.
+        fixed_seats: int64 ``(num_games,)``, the learner's player number where it is fixed, else 0.
     """
 
     def __init__(
@@ -50,25 +50,25 @@ class Dealer:
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy or pickle; how games begin follows from the options once more, so that it is checked."""
+        """Restore a copy or pickle; computing the set-up from the options again validates them."""
         self.__dict__.update(state)
         self._usual = self._rules.set_up(self._options, {})
         self._next %= self.players
 
     def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
-        """How games begin with the ``options`` of a ``reset``, of which some may be ``ignored``."""
+        """Return how games begin with the ``options`` of a ``reset``, except the ``ignored`` ones."""
         checked = check_keys(options, self._rules.reset_options, ignored)
         given = {key: checked[key] for key in self._rules.reset_options if checked.get(key) is not None}
         return self._rules.set_up(self._options, given) if given else self._usual
 
     def reseed(self, game: int, seed: int) -> None:
-        """Starts the random numbers of one game anew: the next game dealt is that of ``Game(seed)``."""
+        """Start the random numbers of one game anew: the next game dealt is that of ``Game(seed)``."""
         self.streams[game : game + 1] = seed_streams(seed)
         self._seat_streams[game : game + 1] = ~seed_streams(seed)
         self._next[game] = seed % self.players
 
     def deal(self, states: States, games: Games, set_up: SetUp | None = None) -> None:
-        """Begins the listed games of a batch anew."""
+        """Begin the listed games of a batch anew."""
         initial_state, flags, _ = set_up or self._usual
         loop(deal_listed, self._rules)(states, games, self.streams, initial_state, flags)
 

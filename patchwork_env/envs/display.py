@@ -26,7 +26,7 @@ class Display:
         self._window: Window | None = None
 
     def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
-        """Draws a game with the players' ``names``, as text or pixels; None after showing it in a window."""
+        """Draw a game with the players' ``names``, as text or pixels; None after showing it in a window."""
         if self.mode == "ansi":
             return str(game)
         frame: Frame = self._rules.pictures.rgb_array(game, names=names)
@@ -40,7 +40,7 @@ class Display:
         return None
 
     def close(self) -> None:
-        """Closes the window if there is one; the next :meth:`show` opens another."""
+        """Close the window if there is one; the next :meth:`show` opens another."""
         if self._window is not None:
             self._window.close()
         self._window = None
@@ -50,6 +50,6 @@ class Display:
 
 
 def names_of(seat: int, players: int, others: str) -> tuple[str, ...]:
-    """What drawings call the players of a learner's game."""
+    """Return the names of the players of a learner's game in drawings."""
     names = tuple("learner" if player == seat else others for player in range(players))
     return names if players > 1 else ("player",)

@@ -29,8 +29,7 @@ _BROKEN = (
 class LearnerBatch:
     """``n`` games, each with one learner, who alone is to move between two calls, unless the game is over.
 
-    Methods check nothing: whoever calls them has validated actions and options, and calls them within
-    :meth:`changing`.
+    Methods check nothing: callers validate actions and options, and call them within :meth:`changing`.
 
     Args:
         rules: The rules of the games.
@@ -118,7 +117,7 @@ class LearnerBatch:
     def begin(self, games: Games, set_up: SetUp | None = None) -> None:
         """Begin the listed games anew, and play to the learner's first turn.
 
-        A game that is over before that turn is passed over, and another one dealt. OpponentError after
+        A game that is over before that turn is replaced by the next one. OpponentError after
         ``MOST_DEALS`` times in a row.
         """
         self._deal(games, set_up)

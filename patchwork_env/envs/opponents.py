@@ -1,4 +1,4 @@
-"""Who plays against the learner: one opponent, or one in each game of a batch."""
+"""The opponents of a learner: one, or one in each game of a batch."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _ALL_GAMES = np.zeros(1, np.int64)
 
 
 class Opponent(Protocol):
-    """What an opponent has to offer; every :class:`patchwork_env.agents.Agent` does."""
+    """The interface of opponents; every :class:`patchwork_env.agents.Agent` has it."""
 
     name: str
 
     def act(self, game: Any) -> SupportsIndex:
-        """A legal action for the current player of a game; the game itself is not changed."""
+        """Return a legal action for the current player of a game; the game itself is not changed."""
 
     def act_batch(self, states: States) -> npt.NDArray[np.int64]:
-        """Legal actions for many games, int64 ``(n,)``."""
+        """Return legal actions for many games, int64 ``(n,)``."""
 
     def reseed(self, seed: int | None = None) -> None:
-        """Starts the opponent's random numbers anew."""
+        """Start the opponent's random numbers anew."""
 
 
 def opponent_seed(seed: int) -> int:
-    """The seed of the opponent's random numbers, which differs from the seed of the games."""
+    """Return the seed of the opponent's random numbers, which differs from the seed of the games."""
     return _LAST_SEED - seed
 
 
 def require_opponent(opponent: Any, players: int) -> Opponent | None:
-    """The opponent of a learner, or None where the learner plays alone."""
+    """Return the opponent of a learner, or None where the learner plays alone."""
     if opponent is None:
         if players > 1:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
@@ -99,17 +99,18 @@ class Opponents:
         shares: Sequence[float] | None = None,
         at_once: bool = False,
     ) -> None:
-        """Changes the opponents of games that begin from now on, or of all games ``at_once``.
+        """Change the opponents of games that begin from now on, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, numbered behind the new ones unless it is among them.
+        A game that has begun keeps its opponent, numbered after the new ones unless it is among them.
 
         Args:
             agents: The opponents, at least one.
-            numbers: Integers ``(num_envs,)``: which of them plays in each game. None shares the games evenly.
+            numbers: Integers ``(num_envs,)``: the index of each game's opponent. None shares evenly.
             shares: Instead, the relative share of the games for each agent, rounded to whole games.
             at_once: Whether games that have begun change their opponents, too.
 
-        ValueError if agents, numbers or shares do not fit, TypeError if one is no agent; nothing changed.
+        ValueError if agents, numbers or shares do not fit, TypeError if one is not an
+        agent; then nothing has changed.
         """
         count, games = checks.check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:
@@ -134,15 +135,15 @@ class Opponents:
         self.__dict__.update(agents=known, numbers=now, _next_numbers=then)  # one change, for interrupts
 
     def begin(self, games: npt.NDArray[np.int64]) -> None:
-        """Gives the listed games, which begin, the opponents that were chosen for them last."""
+        """Give the listed games, which begin, the opponents that were chosen for them last."""
         if len(self.agents) > 1:
             self.numbers[games] = self._next_numbers[games]
 
     def answers(self, states: States, games: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The opponents' actions in some games, int64 ``(k,)``, all legal.
+        """Return the opponents' actions in some games, int64 ``(k,)``, all legal.
 
-        The records ``(k,)`` are those of ``games`` ``(k,)`` of the batch; opponents get copies that betray
-        nothing. Whoever answers otherwise than with one legal action for each game raises OpponentError.
+        The records ``(k,)`` are those of ``games`` ``(k,)`` of the batch; opponents get copies in
+        which hidden information is sampled anew. OpponentError unless each answers one legal action a game.
         """
         rules = rules_of(states)
         if rules.has_hidden_information:
@@ -156,14 +157,14 @@ class Opponents:
         return actions
 
     def reseed(self, seed: int) -> None:
-        """Starts the opponents' random numbers anew, from the seed of the games, each with others."""
+        """Start the opponents' random numbers anew, each from another seed made from that of the games."""
         self._streams[:] = checks.determinization_streams(opponent_seed(seed), len(self._streams))
         for number, agent in enumerate(self.agents):
             agent.reseed(opponent_seed(checks.offset_seed(seed, number)))
 
 
 def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
-    """The number of the opponent in each game, int64 ``(games,)``, by relative shares."""
+    """Return the number of the opponent in each game, int64 ``(games,)``, by relative shares."""
     try:
         weights = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
@@ -178,10 +179,10 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
 
 
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
-    """Plays the opponent's action in a game.
+    """Play the opponent's action in a game.
 
-    Of a game that hides something the opponent sees a copy in which that is drawn anew, from ``streams``,
-    ``(1,)``. After an OpponentError the game is to be thrown away.
+    The opponent sees a copy in which hidden information is sampled anew from ``streams``, ``(1,)``. Discard
+    the game after an OpponentError.
     """
     seen = game
     if rules.has_hidden_information:
@@ -213,7 +214,7 @@ def seed_of_move(seed: int, game: BaseGame) -> int:
 def answers(
     opponent: Opponent, rules: Rules, states: States, games: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The opponent's actions in some games of a batch, int64 ``(k,)``, all legal."""
+    """Return the opponent's actions in some games of a batch, int64 ``(k,)``, all legal."""
     try:
         actions = checks.check_actions(opponent.act_batch(copy_of(states)), len(states))
     except IllegalActionError as error:

@@ -16,10 +16,10 @@ from patchwork_env.core.checks import NUM_SEEDS, check_between, check_one_of, ch
 from patchwork_env.core.names import short_repr, unknown_option
 
 ILLEGAL_ACTION = ("terminate", "raise")
-"""What an illegal action may do: end the episode, or raise an error and change nothing."""
+"""The effects of an illegal action: end the episode, or raise an error and change nothing."""
 ILLEGAL_REWARD = -1.0  # the learner's reward for an illegal action that ends the episode
 NO_ACTION = -1  # what infos give for ``illegal_action`` where there was none
-MOST_DEALS = 100  # so many games in a row may end before the learner's first turn
+MOST_DEALS = 100  # the most games in a row that may end before the learner's first turn
 NO_TURN = f"{MOST_DEALS} games in a row were over before the learner's first turn"
 _MANY_ILLEGAL_ENDS = 20
 
@@ -42,28 +42,28 @@ def complete(
 
 
 def check_rewards(rewards: Any, players: int) -> int:
-    """The number of a kind of rewards; None stands for the outcome, or for the score with one player."""
+    """Return the index of a kind of rewards in ``REWARDS``; None is outcome, or score for one player."""
     if rewards is None:
         return OUTCOME if players > 1 else SCORE
     kind = REWARDS.index(check_one_of(rewards, REWARDS, "rewards"))
     if kind != SCORE and players == 1:
-        raise ValueError(f"rewards is {rewards!r}, which needs 2 players at least; alone there is 'score'")
+        raise ValueError(f"rewards is {rewards!r}, which needs 2 players or more; one player has 'score'")
     return kind
 
 
 def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
-    """How many episodes in a row an illegal action has ended, after those that end now; warns of many."""
+    """Return how many episodes in a row illegal actions have ended, including those now; warn of many."""
     count = 0 if others else before + illegal
     if before < _MANY_ILLEGAL_ENDS <= count:
         logger.warn(
-            f"an illegal action has ended the last {count} episodes: whoever acts does not know action "
-            "masks. MaskablePPO and MaskableEvalCallback of sb3_contrib do; they are in info['action_mask']"
+            f"an illegal action has ended the last {count} episodes: the algorithm does not use action "
+            "masks, info['action_mask']. MaskablePPO and MaskableEvalCallback of sb3_contrib do"
         )
     return count
 
 
 def check_num_envs(num_envs: Any) -> int:
-    """The number of games of a batch, an integer of 1 ... 2**31 - 1."""
+    """Return the number of games of a batch, an integer of 1 ... 2**31 - 1."""
     return check_between(num_envs, 1, 2**31 - 1, "num_envs")
 
 
@@ -73,19 +73,19 @@ def check_layout(observation: Any) -> bool:
 
 
 def check_autoreset_mode(mode: Any) -> AutoresetMode:
-    """The way in which the games of a batch follow each other, from an ``AutoresetMode`` or its value."""
+    """Return the ``AutoresetMode`` that is given, or that has the given value."""
     value = mode.value if isinstance(mode, AutoresetMode) else mode
     return AutoresetMode(check_one_of(value, [each.value for each in AutoresetMode], "autoreset_mode"))
 
 
 def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    """The seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one."""
+    """Return the seed of every game, ``seed + i`` or ``seed[i]``; None for a game without one."""
     if seed is None:
         return [None] * num_envs
     if not isinstance(seed, Sequence | np.ndarray) or np.ndim(seed) == 0:  # type: ignore[arg-type]
         first = check_seed(seed)
         if first + num_envs > NUM_SEEDS:
-            most = f"2**64 - {num_envs}, since game i has the seed behind it by i"
+            most = f"2**64 - {num_envs}, because game i uses seed + i"
             raise ValueError(f"seed is {first}; of {num_envs} games it may be 0 to {most}")
         return [first + i for i in range(num_envs)]
     if len(seed) != num_envs:
@@ -96,7 +96,7 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
 def take_reset_mask(
     options: Mapping[str, Any] | None, num_envs: int
 ) -> tuple[Mapping[str, Any] | None, npt.NDArray[np.bool_] | None]:
-    """The options of a reset without ``reset_mask``, and that mask, or None where all games begin anew."""
+    """Return the options of a reset without ``reset_mask``, and that mask; None if all games begin anew."""
     if not isinstance(options, Mapping) or "reset_mask" not in options:
         return options, None
     mask, others = options["reset_mask"], {key: options[key] for key in options if key != "reset_mask"}
@@ -111,7 +111,7 @@ def take_reset_mask(
 
 
 def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays to restore a batch from, contiguous, if names, shapes and types are those of ``like``."""
+    """Return contiguous arrays to restore a batch from; names, shapes and types must be those of ``like``."""
     arrays = dict(saved) if isinstance(saved, Mapping) else {}
     given, expected = (
         {name: (np.shape(array), getattr(array, "dtype", type(array))) for name, array in each.items()}

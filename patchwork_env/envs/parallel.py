@@ -25,15 +25,15 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     """One game of any rules whose players act at the same time.
 
     Spaces, rewards, options and the game are those of :class:`~patchwork_env.envs.aec.GameAECEnv`. Every
-    agent's mask holds its legal actions in every step, until the game is over. ValueError if an option is
-    unknown or its value not allowed, or the players do not act at once.
+    agent's mask holds its legal actions in every step, until the game is over. ValueError if a value is
+    not allowed, or the players do not act at the same time.
     """
 
     metadata: dict[str, Any] = GameAECEnv.metadata
 
     def __init__(self, rules: Rules, render_mode: str | None = None, **options: Any) -> None:
         if not rules.is_simultaneous:
-            raise ValueError(f"the players of {rules.title} do not act at once")
+            raise ValueError(f"the players of {rules.title} do not act at the same time")
         self._aec = GameAECEnv(rules, render_mode, **options)
         self._rules = rules
         self.metadata = self._aec.metadata
@@ -44,30 +44,30 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         self.state_space = self._aec.state_space
 
     @property
-    def agents(self) -> list[str]:  # type: ignore[override]  # which follow from the game
+    def agents(self) -> list[str]:  # type: ignore[override]  # computed from the game
         """All agents while a game is on, else none."""
         aec = self._aec
         return [agent for agent in aec.agents if not aec.terminations[agent]]
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
-        """The space of an agent's observations, the same object at every call."""
+        """Return the space of an agent's observations, the same object at every call."""
         return self._aec.observation_space(agent)
 
     def action_space(self, agent: str) -> Space[Any]:
-        """The space of an agent's actions, the same object at every call."""
+        """Return the space of an agent's actions, the same object at every call."""
         return self._aec.action_space(agent)
 
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, MaskedObservation], dict[str, dict[str, Any]]]:
-        """Begins a game; returns observations and infos of all agents."""
+        """Begin a game; return observations and infos of all agents."""
         self._aec.reset(seed, options)
         return self._observations(), {agent: {} for agent in self.agents}
 
     def step(
         self, actions: Mapping[str, Any]
     ) -> tuple[dict[str, MaskedObservation], Rewards, Flags, Flags, dict[str, dict[str, Any]]]:
-        """Plays one action of every agent.
+        """Play one action of every agent.
 
         An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game for all, with
         -1 for its agent. A missing one, or one outside the action space, always raises. Errors change
@@ -98,7 +98,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         return self._observations(), rewards, dict(aec.terminations), dict(aec.truncations), infos
 
     def state(self) -> Any:
-        """What ``player_0`` sees: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
+        """Return the view of ``player_0``: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
         return self._aec.state()
 
     @property
@@ -107,11 +107,11 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         return self._aec.game
 
     def render(self) -> Any:
-        """The game as text, as pixels or in a window, as the render mode says."""
+        """Return the game as text, as pixels or in a window, as the render mode says."""
         return self._aec.render()
 
     def close(self) -> None:
-        """Closes the window if there is one."""
+        """Close the window if there is one."""
         self._aec.close()
 
     def _observations(self) -> dict[str, MaskedObservation]:
@@ -132,7 +132,7 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
 
 
 def _turn_of(game: BaseGame, player: int) -> BaseGame:
-    """The same game with another player to move; all players have acted equally often in it."""
+    """Return the same game with another player to move; all players have acted equally often in it."""
     states = copy_of(game.state)
     states["current_player"] = player if not game.is_over else 0
     return type(game).unchecked(states)

@@ -26,15 +26,15 @@ game = cast(Kernels, None)  # each game's kernels take its place
 
 
 class BatchArrays(NamedTuple):
-    """What a batch of ``n`` games consists of, as its kernels take it."""
+    """The arrays of a batch of ``n`` games, which its kernels take."""
 
     states: States  # ``(n,)`` games, none of them over
     streams: Streams  # ``(n,)``, for new games
     sampling_streams: Streams  # ``(n,)``, for ``random_actions``
     sampled_from: Streams  # ``(n,)``, these streams as they were before the last draw
     actions: npt.NDArray[np.int64]  # int64 ``(n,)``, of the current step
-    initial_state: States  # ``(1,)``, how games begin; see ``SetUp``
-    flags: int  # what chance decides at the beginning; see ``SetUp``
+    initial_state: States  # ``(1,)``, see ``SetUp``
+    flags: int  # see ``SetUp``
     reward_kind: int  # ``OUTCOME``, ``MARGIN`` or ``SCORE``
     rewards: npt.NDArray[np.float32]  # ``(n, players)``
     terminations: npt.NDArray[np.bool_]  # ``(n,)``
@@ -47,7 +47,7 @@ class BatchArrays(NamedTuple):
     used: npt.NDArray[np.uint64]  # ``(n, mask_words)``, the parts of the masks that may hold ones
 
     def part(self, games: Any) -> BatchArrays:
-        """The batch of some of the games: of views if they are a slice, and else of copies."""
+        """Return the batch of some of the games: views if they are a slice, else copies."""
         own = {name: array[games] for name, array in self._asdict().items() if name not in SHARED}
         return self._replace(**own)
 
@@ -56,10 +56,10 @@ class SelfPlayBatch:
     """Plays ``num_envs`` games of any rules at once, each step with one action of every current player.
 
     Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
-    and overwritten by every ``reset`` and ``step``; copy what must last, and write into none: a step checks
-    actions by legal sets of its own and writes only what changes in masks. Game ``i`` depends on the seed, on
-    ``i`` and on its own actions alone, not on the number of games. A step releases the interpreter lock, so
-    that several threads can step a batch each at the same time.
+    and overwritten by every ``reset`` and ``step``. Copy what you keep, and do not write into them: a step
+    checks actions by its own legal sets and writes only the changed entries of masks. Game ``i`` depends only
+    on the seed, on ``i`` and on its own actions. A step releases the interpreter lock, so that several
+    threads can step a batch each at the same time.
 
     Attributes:
         states: ``(n,)`` state records.
@@ -67,9 +67,9 @@ class SelfPlayBatch:
         masks: int8 ``(n, num_actions)``, 1 for the legal actions.
         counts: int16 ``(n,)``, number of legal actions.
         random_actions: int64 ``(n,)``, a uniformly random legal action for every game.
-        rewards: float32 ``(n, players)``, what each player got in the last step.
-        terminations: bool ``(n,)``, which games ended in the last step.
-        truncations: bool ``(n,)``, always False: no game is broken off.
+        rewards: float32 ``(n, players)``, the rewards of all players in the last step.
+        terminations: bool ``(n,)``, True for games that ended in the last step.
+        truncations: bool ``(n,)``, always False.
         final_scores: int16 ``(n, max_players)``, the scores of games that ended; other rows keep old values.
 
     Args:
@@ -132,22 +132,22 @@ class SelfPlayBatch:
 
     @property
     def current_players(self) -> npt.NDArray[np.uint8]:
-        """Who is to move in each game, uint8 ``(n,)``; a view of ``states``."""
+        """The current player of each game, uint8 ``(n,)``; a view of ``states``."""
         return self.states["current_player"]
 
     def games(self) -> list[BaseGame]:
-        """Copies of all games."""
+        """Return copies of all games."""
         return [self._rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
 
     def reset(self, seed: int | None = None) -> None:
-        """Starts new games everywhere, with new random streams."""
+        """Start new games everywhere, with new random streams."""
         streams = seed_streams(check_seed(seed), self.num_envs)
         states, sampling_streams = self._rules.empty_states(self.num_envs), ~streams
         loop(deal_all, self._rules)(states, streams, self._arrays.initial_state, self._arrays.flags)
         loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def step(self, actions: npt.ArrayLike) -> None:
-        """Plays one action in every game; ``actions`` are integers ``(n,)``.
+        """Play one action in every game; ``actions`` are integers ``(n,)``.
 
         If one of them is illegal, or outside the action space, an IllegalActionError names the first such
         game, and no game is changed. ValueError if the actions have another shape or type.
@@ -163,7 +163,7 @@ class SelfPlayBatch:
         loop(play_games, self._rules)(arrays)
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of all that the games depend on, state records and random streams, for :meth:`restore`."""
+        """Return copies of the state records and random streams, for :meth:`restore`."""
         return {
             "states": self.states.view(np.uint8).copy(),
             "streams": self._arrays.streams.copy(),
@@ -171,7 +171,7 @@ class SelfPlayBatch:
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
-        """Continues from what :meth:`save` returned, exactly as the saved games would have.
+        """Continue from what :meth:`save` returned, exactly as the saved games would have.
 
         ValueError, without a change, for arrays that do not fit or hold what no running game reaches.
         """
@@ -182,7 +182,7 @@ class SelfPlayBatch:
         loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def _checked(self, states: States) -> States:
-        """States from outside, after all checks that kernels rely on: they do not check bounds themselves."""
+        """Return external states after validating them, because kernels do not check bounds."""
         self._rules.game.check_states(states)
         players = [self._rules.kernels.num_players(states, i) for i in range(len(states))]
         if set(players) != {self.rewards.shape[1]}:
@@ -196,7 +196,7 @@ class SelfPlayBatch:
         return states
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy or pickle: what is not a result is checked, or follows from the options once more."""
+        """Restore a copy or pickle: validate its states and compute the outputs again."""
         self.__dict__.update(state)
         self._checked(self.states)
         self._arrays.sampling_streams[:] = self._arrays.sampled_from
@@ -208,10 +208,10 @@ class SelfPlayBatch:
 
 @template
 def play_games(batch: BatchArrays) -> None:
-    """Plays ``batch.actions``, which are legal, starts a new game where one ends, and writes all outputs."""
+    """Play ``batch.actions``, which are legal, start a new game where one ends, and write all outputs."""
     states, rewards, kind = batch.states, batch.rewards, batch.reward_kind
     for i in range(len(states)):
-        if batch.terminations[i] or kind == SCORE:  # of the last step: otherwise there are only zeros
+        if batch.terminations[i] or kind == SCORE:  # rewards of the last step are left; otherwise all are 0
             for one in range(rewards.shape[1]):
                 rewards[i, one] = 0
         if kind == SCORE:
@@ -234,7 +234,7 @@ def play_games(batch: BatchArrays) -> None:
 
 @template
 def write_outputs(batch: BatchArrays) -> None:
-    """Writes what players see of all games and may do in them, and draws random actions."""
+    """Write masks, observations and counts of all games, and draw random actions."""
     states = batch.states
     for i in range(len(states)):
         batch.sampled_from[i] = batch.sampling_streams[i]
@@ -251,7 +251,7 @@ def write_outputs(batch: BatchArrays) -> None:
 
 @template(allocates=True)
 def replace_games(batch: BatchArrays, states: States, streams: Streams, sampling_streams: Streams) -> None:
-    """Replaces games and random streams by new ones, in which nothing has happened yet."""
+    """Replace games and random streams by new ones, in which nothing has happened yet."""
     batch.states[:] = states
     batch.streams[:] = streams
     batch.sampling_streams[:] = sampling_streams

@@ -54,8 +54,9 @@ class _Episode(NamedTuple):
 class GameEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
 
-    An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names what
-    knows masks. No episode is truncated. A game that ends before the learner's first turn is passed over.
+    An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names
+    algorithms that read masks. No episode is truncated. A game that ends before the learner's first turn is
+    skipped.
 
     **Info** has the same keys after every call: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal
     actions, also given by :meth:`action_masks`; ``seat``: the learner's player number; ``scores``: int16
@@ -63,7 +64,8 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     others in the order of play; ``illegal_action``: the action that was not legal and ended the episode, or
     else -1.
 
-    Copies (``copy.deepcopy``) go on exactly like the original, and so do pickles if the opponent has some.
+    Copies (``copy.deepcopy``) continue exactly like the original, as do pickles if the opponent can
+    be pickled.
 
     Args:
         rules: The rules of the game.
@@ -79,7 +81,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
         options: Options of the game.
 
-    An unknown option is a TypeError, as is an opponent that is no agent; a wrong value is a ValueError.
+    An unknown option is a TypeError, as is an opponent that is not an agent; a wrong value is a ValueError.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
@@ -118,9 +120,9 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins a game and lets the opponent play until the learner's turn; returns observation and info.
+        """Begin a game and let the opponent play until the learner's turn; return observation and info.
 
-        With a ``seed``, ``0 ... 2**64 - 1``, all random numbers start anew, also those of the opponent. The
+        With a ``seed``, ``0 ... 2**64 - 1``, all random numbers start anew, including the opponent's. The
         docstring of the class lists ``options`` for this game.
 
         ValueError if the seed or an option is not allowed; OpponentError if the opponent's action is not
@@ -139,7 +141,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         return self._observe(self._episode)
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Plays the learner's action, then the opponent's until it is the learner's turn again.
+        """Play the learner's action, then the opponent's until it is the learner's turn again.
 
         An illegal action ends the episode with -1 or, with ``illegal_action="raise"``, raises an error. One
         outside the action space always raises. After an error no game has changed.
@@ -171,7 +173,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         return observation, self._reward(before.game, after), is_over, False, info
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """1 for the learner's legal actions, int8 ``(num_actions,)``, all zeros after the end of the game."""
+        """Return the learner's action mask, int8 ``(num_actions,)``; all zeros after the end of the game."""
         return self._require_episode().game.action_mask()
 
     @property
@@ -186,7 +188,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def opponent(self) -> Opponent | None:
-        """The opponent of games that begin from now on; to assign is :meth:`set_opponent`."""
+        """The opponent of games that begin from now on; assigning calls :meth:`set_opponent`."""
         return self._opponent
 
     @opponent.setter
@@ -196,14 +198,14 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def set_opponent(self, opponent: Opponent) -> None:
         """Change the opponent of games that begin from now on; a game that is on keeps its own.
 
-        ValueError if the game is for one player, TypeError if the opponent is no agent.
+        ValueError if the game is for one player, TypeError if the opponent is not an agent.
         """
         if self._players == 1:
             raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
         self._opponent = require_opponent(opponent, self._players)
 
     def render(self) -> Any:
-        """The game as text (``"ansi"``), as uint8 ``(height, width, 3)`` (``"rgb_array"``) or in a window."""
+        """Return the game as text or as uint8 ``(height, width, 3)``; show it in a window for ``"human"``."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None
@@ -212,7 +214,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         return self._display.show(game, names_of(seat, self._players, others))
 
     def close(self) -> None:
-        """Closes the window if there is one."""
+        """Close the window if there is one."""
         self._display.close()
 
     def _let_opponent_play(self, opponent: Opponent | None, game: BaseGame, seat: int) -> None:

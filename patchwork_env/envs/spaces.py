@@ -1,4 +1,4 @@
-"""The spaces of environments: what observations and masks may hold, and which actions there are."""
+"""The spaces of observations, masks and actions."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class GameSpaces(NamedTuple):
         return Discrete(self.rules.num_actions)
 
     def mask_space(self) -> Box:
-        """int8 ``(num_actions,)``: 1 for the legal actions."""
+        """Return int8 ``(num_actions,)``: 1 for the legal actions."""
         return Box(0, 1, (self.rules.num_actions,), np.int8)
 
     def flat_space(self) -> Box:
-        """float32 ``(layout.size,)``."""
+        """Return float32 ``(layout.size,)``."""
         return _box(self.rules.layout.upper_bounds)
 
     def observation_space(self, named: bool) -> Box | Dict:
-        """The space of observations, as one vector or as ``named`` tensors."""
+        """Return the space of observations, as one vector or as ``named`` tensors."""
         if not named:
             return self.flat_space()
         layout = self.rules.layout
         return Dict({name: _box(bounds) for name, bounds in layout.as_dict(layout.upper_bounds).items()})
 
     def masked_space(self, named: bool) -> Dict:
-        """The space of observations together with their ``action_mask``."""
+        """Return the space of observations together with their ``action_mask``."""
         return Dict({"observation": self.observation_space(named), "action_mask": self.mask_space()})
 
 

@@ -136,14 +136,14 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[Any, Infos]:
-        """Begins all games, or some, and lets the opponent play until it is the learner's turn in each.
+        """Begin all games, or some, and let the opponent play until it is the learner's turn in each.
 
         Args:
             seed: The seed from which random numbers start anew: ``seed + i`` or ``seed[i]`` for those of
-                game ``i``. Where all games begin anew, the first is also for the first opponent's, the number
-                behind it for the next one's. None, for all or for one game, goes on with the present ones.
-            options: Options of these games. With ``reset_mask``, bool ``(num_envs,)``, those where it is
-                True alone begin anew; the others stay as they are, and have no infos.
+                game ``i``. Where all games begin anew, the first is also for the first opponent's, the
+                next number for the next one's. None, for all or for one game, continues the present ones.
+            options: Options of these games. With ``reset_mask``, bool ``(num_envs,)``, only games
+                where it is True begin anew; the others are unchanged and have no infos.
 
         Returns observations and infos; errors are those of the single environment.
         """
@@ -162,13 +162,13 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return self._view({}, NO_ACTION, chosen)
 
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """Plays the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
+        """Play the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
 
         An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error, which
-        names the first such game. One outside the action space always raises, too. No game has changed then.
+        names the first such game. One outside the action space always raises. Then no game has changed.
 
         Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
-        Actions of games that this step only begins do not count.
+        Actions of games that this step only begins are ignored.
 
         Returns observations, rewards, terminations, truncations and infos; errors are those of the single
         environment, and ValueError for actions of another shape or type.
@@ -178,7 +178,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def _step(
         self, actions: npt.ArrayLike, idle: Flags
     ) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """:meth:`step`, in which ``idle`` games take no action: they have ended, or stay as they are."""
+        """:meth:`step`, in which ``idle`` games take no action: they have ended or stay unchanged."""
         batch = self._batch
         checked, legal = self._check_actions(actions, idle)
         illegal = ~legal
@@ -213,11 +213,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return observations, rewards, terminations, np.zeros(self.num_envs, np.bool_), infos
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """1 for the learner's legal actions, int8, shape ``(num_envs, num_actions)``."""
+        """Return the masks of the learners' legal actions, int8 ``(num_envs, num_actions)``."""
         return self._current_views()[0]
 
     def render(self) -> tuple[Any, ...] | None:
-        """Every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``)."""
+        """Return every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``)."""
         if self.render_mode is None:
             logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make_vec")
             return None
@@ -226,15 +226,15 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return tuple(self._display.show(game, names_of(seat, self._players, who)) for game, seat, who in each)
 
     def games(self) -> list[BaseGame]:
-        """Copies of all games."""
+        """Return copies of all games."""
         return self._batch.games()
 
     @property
     def states(self) -> States:
-        """The records of all games, a copy ``(num_envs,)``: what ``encode`` of a network and agents read.
+        """A copy of the records of all games, ``(num_envs,)``, for ``encode`` of a network and for agents.
 
-        It is the learner's turn, but in games that have ended and are followed by no other yet, which those
-        who ask for legal actions must leave out.
+        It is the learner's turn in each, except in games that have ended and are not yet followed by
+        another. Leave these out when you ask for legal actions.
         """
         self._batch.require_ready()
         return self._batch.states.copy()
@@ -252,18 +252,18 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     @property
     def opponent_numbers(self) -> Games:
-        """Which of :attr:`opponents` plays in each game, int64 ``(num_envs,)``."""
+        """The index in :attr:`opponents` of the opponent of each game, int64 ``(num_envs,)``."""
         opponents = self._batch.opponents
         return np.zeros(self.num_envs, np.int64) if opponents is None else opponents.numbers.copy()
 
     def set_opponents(
         self, opponents: Sequence[Opponent], shares: Sequence[float] | None = None, *, at_once: bool = False
     ) -> None:
-        """Changes the opponents of games that begin from now on, or of all games ``at_once``.
+        """Change the opponents of games that begin from now on, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, which gets a number behind those of the new ones. ``shares``
-        are relative shares of the games, even ones for None. ValueError if there are no opponents, the shares
-        do not fit, or the game is for one player; TypeError if an opponent is no agent.
+        A game that has begun keeps its opponent, which gets a number after those of the new ones. ``shares``
+        are relative shares of the games; None shares them evenly. ValueError if there are no opponents, the
+        shares do not fit, or the game is for one player; TypeError if an opponent is not an agent.
         """
         if self._batch.opponents is None:
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
@@ -326,7 +326,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     # --- what learners see --------------------------------------------------------------------------------
 
     def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
-        """The opponents, evenly or by shares; None if the learner plays alone."""
+        """Return the opponents, evenly or by shares; None if the learner plays alone."""
         listed: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
         for opponent in listed:
             require_opponent(opponent, self._players)
@@ -347,7 +347,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
     def _current_views(self) -> Views:
-        """The masks and observations of the present states."""
+        """Return the masks and observations of the present states."""
         views, batch = self._views or self._empty_views(), self._batch
         batch.require_ready()
         loop(batches.write_views, self._rules)(batch.states, batch.all_games, batch.seats, *views)

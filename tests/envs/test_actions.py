@@ -170,11 +170,10 @@ def assert_refused(door, values):
 # --- interfaces that take many ------------------------------------------------------------------------------
 
 
-def vector(wrap=lambda envs: envs):
+def vector():
     envs = GameVectorEnv(NMBR9, GAMES, **LEARNER, **OPTIONS)
-    wrapped = wrap(envs)
     envs.reset(seed=1)
-    return Door(wrapped.step, envs.games)
+    return Door(envs.step, envs.games)
 
 
 def answers():
@@ -204,7 +203,11 @@ def sb3():
 def as_sb3():
     from patchwork_env.integrations.sb3.vec_env import as_vec_env
 
-    return vector(wrap=as_vec_env)
+    envs = GameVectorEnv(NMBR9, GAMES, **LEARNER, **OPTIONS)
+    env = as_vec_env(envs)
+    env.seed(1)
+    env.reset()
+    return Door(env.step, envs.games)
 
 
 def torchrl(**options):
@@ -260,7 +263,7 @@ def test_where_torchrl_has_many(options):
         rows[1, ACTION if value == 2 else slice(None)] = value
         with pytest.raises(IllegalActionError) as caught:
             door.play(rows)
-        assert f"the action of game 1 is no one-hot row: beside zeros it has {told}" in str(caught.value)
+        assert f"the action of game 1 is not a one-hot row: besides zeros it has {told}" in str(caught.value)
         assert door.look() == before
 
 

@@ -171,7 +171,7 @@ def test_by_turns_and_at_once_are_the_same_game(case):
 
 
 def test_players_who_take_turns_have_no_parallel_environment():
-    with pytest.raises(ValueError, match="the players of Patchwork do not act at once"):
+    with pytest.raises(ValueError, match="the players of Patchwork do not act at the same time"):
         GameParallelEnv(PATCHWORK)
 
 

@@ -30,7 +30,7 @@ _KNOWN = (VecNormalize, VecMonitor, VecCheckNan, VecVideoRecorder)
 def as_agent(
     model: Any, name: str | None = None, *, sample: bool = False, seed: int | None = None
 ) -> SamplingAgent:
-    """The agent that plays a model's present weights, also while it learns.
+    """Return the agent that plays a model's present weights, also while it learns.
 
     ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner. It sees
     what ``VecNormalize`` makes of the model's observations, with its present statistics.
@@ -50,11 +50,11 @@ def as_agent(
         return PolicyAgent(network, name, sample=sample, seed=seed)
     if isinstance(policy, MaskableActorCriticPolicy):
         return MaskablePolicyAgent(policy, name, normalize, sample=sample, seed=seed)
-    raise ValueError(f"{short_repr(model)} is no MaskablePPO, nor a policy of one")
+    raise ValueError(f"{short_repr(model)} is not a MaskablePPO or a policy of one")
 
 
 def snapshot_of(model: Any) -> nn.Module:
-    """What has to be copied of a model, so that :func:`as_agent` plays the model as it is now."""
+    """Return a copy of the parts of a model with which :func:`as_agent` plays its present weights."""
     policy, normalize = model.policy, _normalization_of(model)
     if isinstance(policy, PatchworkPolicy):
         network: nn.Module = policy.network
@@ -64,7 +64,7 @@ def snapshot_of(model: Any) -> nn.Module:
 
 
 class Normalization(nn.Module):
-    """What ``VecNormalize`` makes of observations, with its present statistics; copies keep theirs."""
+    """The normalization of ``VecNormalize`` with its present statistics; copies keep theirs."""
 
     def __init__(self, env: VecNormalize) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Normalization(nn.Module):
         self._keys, self._epsilon, self._clip = env.norm_obs_keys or (), env.epsilon, env.clip_obs
 
     def forward(self, seen: Any) -> Any:
-        """Flat or named observations, changed."""
+        """Return flat or named observations, changed."""
         if isinstance(seen, dict):
             return seen | {key: self._normalized(seen[key], self.statistics[key]) for key in self._keys}
         return self._normalized(seen, self.statistics)
@@ -82,11 +82,11 @@ class Normalization(nn.Module):
         return np.clip(scaled, -self._clip, self._clip).astype(np.float32)
 
     def get_extra_state(self) -> Tensor:
-        """Means and variances of flat observations, float64 ``(2, size)``."""
+        """Return means and variances of flat observations, float64 ``(2, size)``."""
         return torch.from_numpy(np.stack([self.statistics.mean, self.statistics.var]))
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes over means and variances."""
+        """Take over means and variances."""
         self.statistics.mean, self.statistics.var = state.numpy().reshape(2, -1).copy()
 
 
@@ -125,7 +125,7 @@ class MaskablePolicyAgent(SamplingAgent):
         return super().__getstate__()
 
     def act_batch(self, states: States) -> Actions:
-        """A legal action for the current player of every game, int64 ``(n,)``."""
+        """Return a legal action for the current player of every game, int64 ``(n,)``."""
         self.check_states(states)
         observations, masks = views_of(states)
         seen: Any = rules_of(states).layout.as_dict(observations) if self._named else observations
@@ -144,12 +144,12 @@ class MaskablePolicyAgent(SamplingAgent):
 
 
 def _forget_gradients(policy: Any) -> None:
-    """Makes a policy one that can be copied: its last distribution may be tied to gradients."""
+    """Remove a policy's last distribution, whose gradients would prevent a copy."""
     policy.action_dist.distribution = None
 
 
 def _normalization_of(model: BaseAlgorithm) -> Normalization | None:
-    """What changes the observations of a model, or None; ValueError if it cannot be applied here."""
+    """Return the normalization of a model's observations, or None; ValueError if it is not applicable."""
     env, normalize = model.get_env(), model.get_vec_normalize_env()
     _check_wrappers(env)
     if isinstance(model.policy, PatchworkPolicy):  # it learns from no observations that were changed
@@ -161,7 +161,7 @@ def _normalization_of(model: BaseAlgorithm) -> Normalization | None:
         seen is None or not are_within(model.observation_space, seen)
     ):
         raise ValueError(
-            "the model learned behind VecNormalize, and its environment has none: "
+            "the model learned with VecNormalize, and its environment has none: "
             "MaskablePPO.load(path, env=VecNormalize.load(path_of_statistics, env)) brings it back, or "
             "env=VecNormalize(env, norm_obs=False) if it changed only rewards"
         )

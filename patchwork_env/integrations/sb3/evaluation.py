@@ -1,4 +1,4 @@
-"""How strong a model is: paired games with intervals, at any time and during training."""
+"""Measurements of a model's strength: paired games with intervals, at any time and during training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["EvaluationCallback", "evaluate", "write_training"]
 def evaluate(
     model: Any, against: Player = "greedy", games: int = 200, *, seed: int | None = 0, **options: Any
 ) -> MatchResult:
-    """Plays paired games of a model's likeliest actions against an agent.
+    """Play paired games of a model's likeliest actions against an agent.
 
     >>> result = evaluate("greedy", against="random", games=20)  # or a model, or "model.zip"
     >>> result.win_rate > 0.9, result.interval[1]
@@ -78,7 +78,7 @@ class EvaluationCallback(BaseCallback):
         self._began: tuple[int, float] | None = None  # while training goes on, since when it is not counted
 
     def write_training(self, folder: str | os.PathLike[str], name: str, **options: Any) -> Path:
-        """Writes all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
+        """Write all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
 
         Arguments and errors are those of :func:`~patchwork_env.integrations.sb3.write_training`; seed and
         algorithm are those of the model by default. The file is ``NAME-seedN.json``.
@@ -116,14 +116,14 @@ class EvaluationCallback(BaseCallback):
             self._began = self._played(), perf_counter()
 
     def _count(self) -> None:
-        """Adds the turns and the minutes since training began or was counted."""
+        """Add the turns and the minutes since training began or was counted."""
         if self._began is not None:
             (played, seconds), self._began = self._began, (self._played(), perf_counter())
             self._turns += self._began[0] - played
             self._minutes += (self._began[1] - seconds) / 60
 
     def _played(self) -> int:
-        """The turns since the environment was made, or the decisions where it does not count turns."""
+        """Return the turns since the environment was made, or the decisions where it does not count turns."""
         env = self.training_env.unwrapped
         return env.turns if isinstance(env, SelfPlayVecEnv) else self.model.num_timesteps
 

@@ -33,7 +33,7 @@ _R = TypeVar("_R")
 
 
 def uncompiled(method: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Leaves a method to NumPy and Numba within ``torch.compile``, also if the method itself is compiled."""
+    """Leave a method to NumPy and Numba within ``torch.compile``, also if the method itself is compiled."""
     disabled = torch.compiler.disable(method)
 
     @wraps(method)  # torch.compile would look through `disabled` alone
@@ -94,11 +94,11 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What a file of weights must hold so that it can be played without the code that wrote it."""
+        """Return the game and the network's settings, with which a file of weights can be played."""
         return {"game": self._game, "network": self.network.config.model_dump()}
 
     def set_extra_state(self, state: Any) -> None:
-        """Refuses the weights of another network."""
+        """Refuse the weights of another network."""
         if state != self.get_extra_state():
             raise ValueError(f"the weights are those of {short_repr(state)}, not of {self.get_extra_state()}")
 
@@ -106,7 +106,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
+        """Return actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         evaluated = self._scored(obs, action_masks)
         actions = likeliest(self.network, evaluated) if deterministic else draw(evaluated)
         return actions, evaluated.output.values.unsqueeze(1), evaluated.of(actions)
@@ -115,7 +115,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Values ``(n, 1)``, log-probabilities ``(n,)`` of legal actions, and entropies ``(n,)``.
+        """Return values ``(n, 1)``, log-probabilities ``(n,)`` of legal actions, and entropies ``(n,)``.
 
         Numbers that are not finite, with which the loss would not be either, are a DivergenceError.
         """
@@ -133,7 +133,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
     @uncompiled
     def get_distribution(self, obs: Any, action_masks: Masks | None = None) -> MaskableDistribution:
-        """The distribution over all actions, of which illegal ones have the probability 0."""
+        """Return the distribution over all actions, of which illegal ones have the probability 0."""
         num_actions = int(self.action_space.n)  # type: ignore[attr-defined]
         logits = self._scored(obs, action_masks).dense(num_actions)
         distribution = MaskableCategoricalDistribution(num_actions).proba_distribution(logits)
@@ -142,7 +142,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
     @uncompiled
     def predict_values(self, obs: Tensor) -> Tensor:  # type: ignore[override]
-        """Values ``(n, 1)``."""
+        """Return values ``(n, 1)``."""
         values: Tensor = self.network.values(obs.flatten(1))
         return values.unsqueeze(1)
 
@@ -182,7 +182,7 @@ class BoolMaskBuffer(MaskableRolloutBuffer):
     """MaskablePPO's rollout buffer with masks of one byte per action instead of four."""
 
     def reset(self) -> None:
-        """Empties the buffer."""
+        """Empty the buffer."""
         super(MaskableRolloutBuffer, self).reset()  # its own would allocate the large masks
         self.mask_dims = int(cast(Any, self.action_space).n)
         self.action_masks = np.ones((self.buffer_size, self.n_envs, self.mask_dims), np.bool_)
@@ -199,7 +199,7 @@ def are_within(space: Any, seen: Any) -> bool:
 
 
 def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool = False) -> str:
-    """The name of the game that has these spaces, with observations as vectors or as ``named`` tensors."""
+    """Return the name of the game with these spaces, of observations as vectors or as ``named`` tensors."""
     for game in GAMES:
         spaces = GameSpaces(rules_of(game))
         if observation_space == spaces.observation_space(named) and action_space == spaces.action_space():
@@ -220,7 +220,7 @@ def in_parallel(
     parameters: list[Tensor],
     samples: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:
-    """Computes ``evaluate(*samples)``, and later its gradient, by threads that each do a part of the samples.
+    """Compute ``evaluate(*samples)``, and later its gradient, by threads that each do a part of the samples.
 
     ``evaluate`` takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row; the parameters get
     gradients within the ordinary ``backward()``.

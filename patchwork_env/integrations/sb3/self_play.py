@@ -27,7 +27,7 @@ from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.common.trainer import MAX_EXACT_INT, State, join, prefixed, split
 from patchwork_env.learning.config import League
 
-_LEAGUE = "patchwork_env league"  # the entry of a file's metadata that holds what is no tensor
+_LEAGUE = "patchwork_env league"  # the entry of a file's metadata that holds values other than tensors
 _RESTORE_ERRORS = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, safetensors.SafetensorError)
 """The errors that states of other policies or damaged ones lead to."""
 _PRESENT_SELF = 0
@@ -79,24 +79,24 @@ class SelfPlayCallback(BaseCallback):
     # --- the league in other processes --------------------------------------------------------------------
 
     def state_dict(self) -> State:
-        """The past selves and the results against them."""
+        """Return the past selves and the results against them."""
         return {**self.pool.state_dict(), "rollouts": self._rollouts}
 
     def load_state_dict(self, state: State, model: Any) -> None:
-        """Goes on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it."""
+        """Go on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it."""
         pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         pool.load_state_dict(state, snapshot_of(model))
         self._rollouts = check_between(state["rollouts"], 0, MAX_EXACT_INT, "the number of rollouts")
         self.pool = pool
 
     def save_league(self, path: str | os.PathLike[str]) -> None:
-        """Writes the past selves and the results against them, in the format safetensors."""
+        """Write the past selves and the results against them, in the format safetensors."""
         values, tensors = split(self.state_dict())
         own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
         write_bytes(Path(path), safetensors.torch.save(own, {_LEAGUE: json.dumps(values)}))
 
     def load_league(self, path: str | os.PathLike[str], model: Any) -> None:
-        """Goes on with a league that :meth:`save_league` has written; nothing in the file is executed.
+        """Go on with a league that :meth:`save_league` has written; nothing in the file is executed.
 
         A file without a league, or with one of policies unlike the model's, is a ValueError.
         """
@@ -144,7 +144,7 @@ class SelfPlayCallback(BaseCallback):
         return self._env
 
     def choose_opponents(self) -> None:
-        """Draws past selves, and gives opponents to games that begin; at first to all games at once."""
+        """Draw past selves, and gives opponents to games that begin; at first to all games at once."""
         at_once, self._has_begun = not self._has_begun, True
         in_play = set() if at_once else {key for key in self.opponent_keys() if key >= 0}
         drawn = self.pool.draw(self.random, in_play)
@@ -162,18 +162,18 @@ class SelfPlayCallback(BaseCallback):
         self._games.set_opponents(opponents, numbers, at_once=at_once)
 
     def _in_turn(self, count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
-        """The opponents of ``count`` games: ``choices`` from ``first`` on, or the present self."""
+        """Return the opponents of ``count`` games: ``choices`` from ``first`` on, or the present self."""
         if choices == 0:
             return np.full(count, _PRESENT_SELF)
         return first + np.arange(count) // self._games.num_players % choices
 
     def _past_self(self, number: int) -> Agent:
-        """The agent of a snapshot, the same object as long as the snapshot is in play."""
+        """Return the agent of a snapshot, the same object as long as the snapshot is in play."""
         make = partial(as_agent, name="past self", sample=True)
         return self._past_selves.get(number) or make(self.pool.policy(number))
 
     def record_results(self) -> None:
-        """Tells the league and the logger how the games of a rollout ended."""
+        """Tell the league and the logger how the games of a rollout ended."""
         wins, games = {}, {}
         for number, past_self in self._past_selves.items():
             won = [won for opponent, won in self._results if opponent is past_self]
@@ -190,7 +190,7 @@ class SelfPlayCallback(BaseCallback):
             self.logger.record(name, value)
 
     def add_snapshot_if_due(self) -> None:
-        """Counts a rollout, and adds the present self to the league from time to time."""
+        """Count a rollout, and adds the present self to the league from time to time."""
         self._rollouts += 1
         if self._rollouts % self.league.snapshot_every == 0:
             self.pool.add(snapshot_of(self.model))
@@ -198,14 +198,14 @@ class SelfPlayCallback(BaseCallback):
     # --- games in progress --------------------------------------------------------------------------------
 
     def opponent_keys(self) -> list[int]:
-        """The opponent in each game: a past self's number, -1 for the present self, lower for a fixed one."""
+        """Return each game's opponent: a past self's number, -1 for the present self, lower if fixed."""
         agents = [self._present_self, *self._fixed]
         keys = {id(agent): -1 - place for place, agent in enumerate(agents)}
         keys |= {id(agent): number for number, agent in self._past_selves.items()}
         return [keys[id(self._games.opponents[number])] for number in self._games.opponent_numbers]
 
     def load_opponent_keys(self, keys: Sequence[int]) -> None:
-        """Gives games in progress the opponents of :meth:`opponent_keys`."""
+        """Give games in progress the opponents of :meth:`opponent_keys`."""
         self._past_selves = {key: self._past_self(key) for key in sorted(set(keys)) if key >= 0}
         opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
         places = {key: 1 + len(self._fixed) + place for place, key in enumerate(self._past_selves)}

@@ -138,7 +138,7 @@ class MaskablePpoTrainer(trainer.Trainer):
         return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
 
     def _losses(self, noted: dict[str, Any]) -> dict[str, float]:
-        """The losses, as MaskablePPO reports them; DivergenceError if one or a weight is not finite."""
+        """Return the losses that MaskablePPO reports; DivergenceError if one or a weight is not finite."""
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
         losses["losses/entropy"] *= -1
         check_learned(self.network, losses, self._rollout())
@@ -148,19 +148,19 @@ class MaskablePpoTrainer(trainer.Trainer):
         return {name: getattr(self.model.rollout_buffer, name) for name in _ROLLOUT}
 
     def agent(self) -> SamplingAgent:
-        """Plays the likeliest moves of the present policy."""
+        """Play the likeliest moves of the present policy."""
         return as_agent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
         write_policy(folder, self.network, self.policy_info())
 
     def write_final(self, folder: Path) -> None:
-        """Writes the policy, and a model for ``MaskablePPO.load``."""
+        """Write the policy, and a model for ``MaskablePPO.load``."""
         self.write_policy(folder)
         self.portable_model().save(folder / MODEL_FILE)
 
     def portable_model(self) -> MaskablePPO:
-        """The present model for a single environment."""
+        """Return the present model for a single environment."""
         settings = self.config.maskable_ppo
         with torch.random.fork_rng(devices=[]):
             model = self._maskable_ppo(
@@ -215,7 +215,7 @@ class MaskablePpoTrainer(trainer.Trainer):
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:
-        """Makes the global random numbers those of the run, and after the block those of before."""
+        """Make the global random numbers those of the run, and after the block those of before."""
         others = _get_random_state()
         try:
             _set_random_state(self._random_state)

@@ -46,14 +46,14 @@ class MaskedVecEnv(VecEnv):
         return {"render_mode": [self.render_mode] * len(self._masks), "action_masks": list(self._masks)}
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """The ``render_mode``, the ``action_masks`` or what else there is of some environments."""
+        """Return the ``render_mode``, ``action_masks`` or another attribute of some environments."""
         attributes = self._attributes()
         if attr_name not in attributes:
             raise AttributeError(f"there is no attribute {attr_name!r}; there are {', '.join(attributes)}")
         return [attributes[attr_name][env] for env in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Raises AttributeError: there are no attributes to set."""
+        """Raise AttributeError: there are no attributes to set."""
         raise AttributeError(f"there is no attribute {attr_name!r} that could be set")
 
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
@@ -63,7 +63,7 @@ class MaskedVecEnv(VecEnv):
         return [self._masks[env] for env in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
-        """False for all."""
+        """Return False for each."""
         return [False for _ in self._get_indices(indices)]
 
 
@@ -82,10 +82,10 @@ class SelfPlayVecEnv(MaskedVecEnv):
     >>> env = SelfPlayVecEnv(64, opponent=["random", "greedy"], seed=1)
     >>> model = MaskablePPO("MlpPolicy", env, n_steps=64)
 
-    The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on. In Patchwork chance decides
-    who starts. Every step is a decision of the learner: the opponents' moves and all turns with a single
-    legal action are part of it. Spaces are those of the game's Gymnasium environment. Rewards for the end of
-    a game come with the learner's last step, no matter whose move ended it.
+    The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on. Every step is a
+    decision of the learner: the opponents' moves and all turns with a single legal action are part of it.
+    Spaces are those of the game's Gymnasium environment. Rewards for the end of a game come with the
+    learner's last step, no matter whose move ended it.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
     where ``l`` are the learner's decisions; ``scores``, first the learner's; ``game``, at its last position;
@@ -93,13 +93,14 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
     Args:
         num_envs: The number of games, at least 1.
-        opponent: Who plays for all others, see :func:`patchwork_env.agents.as_agent`, or a list of these.
-        opponent_shares: The relative shares of the games for several opponents; None is evenly.
+        opponent: The agent that plays for all others, or a list of agents, see
+            :func:`patchwork_env.agents.as_agent`.
+        opponent_shares: The relative shares of the games for several opponents; None shares the games evenly.
         game: ``"patchwork"`` or ``"nmbr9"``.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
         rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments, or the weights of outcome
             and margin, of which ``Reward`` has its own scale; None for the outcome, alone the score.
-        reward_scale: What rewards are multiplied by, above 0; 0.02 is good for ``"score"``.
+        reward_scale: The factor of all rewards, above 0; 0.02 is good for ``"score"``.
         options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.
 
     Attributes:
@@ -129,7 +130,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         self.num_players = rules.set_up(completed, {}).players
         self._weights = rewards if isinstance(rewards, Reward) else None
         if self._weights is not None and self.num_players == 1:
-            raise ValueError("rewards weigh outcome and margin, which need 2 players; alone there is 'score'")
+            raise ValueError("rewards weigh outcome and margin, which need 2 players; one player has 'score'")
         kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, self.num_players)
         self._scale = as_number(reward_scale, "reward_scale", above=0)
         check_num_envs(num_envs)
@@ -194,7 +195,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         *,
         at_once: bool = False,
     ) -> None:
-        """Changes the opponents, or ValueError: see :meth:`patchwork_env.envs.opponents.Opponents.change`."""
+        """Change the opponents, or ValueError: see :meth:`patchwork_env.envs.opponents.Opponents.change`."""
         if self._batch.opponents is None:
             raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
         self._batch.opponents.change(opponents, numbers, at_once=at_once or not self._batch.is_ready)
@@ -202,7 +203,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
     def reset(self) -> Observation:
-        """Begins all games, after :meth:`seed` with new random numbers; options are a ValueError."""
+        """Begin all games, after :meth:`seed` with new random numbers; options are a ValueError."""
         if any(self._options):
             raise ValueError(f"the options of the games are {self._options}; they take none")
         seeds = dict(enumerate(check_seeds(self._seeds[0], self.num_envs)))
@@ -214,7 +215,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return self._observe()
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
-        """Takes the learner's actions, integers ``(num_envs,)``.
+        """Take the learner's actions, integers ``(num_envs,)``.
 
         If one is illegal or outside the action space, an IllegalActionError names the first such game, and
         no game is changed; so it is with actions of another shape or type.
@@ -226,7 +227,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
             raise _illegal(self._actions[illegal], illegal)
 
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
-        """Plays the actions and what follows, up to the learner's next decision in every game.
+        """Play the actions and what follows, up to the learner's next decision in every game.
 
         If an opponent fails, that is an OpponentError, after which the environment needs a :meth:`reset`.
         """
@@ -240,7 +241,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return self._observe(), step.rewards, step.ends, step.infos
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing, since there is nothing to close."""
 
     def _attributes(self) -> dict[str, Sequence[Any]]:
         return {**super()._attributes(), "seat": self.seats.tolist()}
@@ -252,15 +253,15 @@ class SelfPlayVecEnv(MaskedVecEnv):
     # --- beyond it ----------------------------------------------------------------------------------------
 
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """1 for the learner's legal actions, int8 ``(num_envs, num_actions)``; a step overwrites them."""
+        """Return the learners' legal actions, int8 ``(num_envs, num_actions)``; steps overwrite them."""
         return self._masks
 
     def games(self) -> list[BaseGame]:
-        """Copies of all games."""
+        """Return copies of all games."""
         return self._batch.games()
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Copies of all that the games depend on, except the opponents, for :meth:`restore`."""
+        """Return copies of all that the games depend on, except the opponents, for :meth:`restore`."""
         self._batch.require_ready()
         return self._arrays()
 
@@ -273,9 +274,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
-        """Continues from what :meth:`save` returned, or changes nothing; returns the observations.
+        """Continue from what :meth:`save` returned, or change nothing; return the observations.
 
-        What is no such position of these games, with a decision of the learner in each, is a ValueError.
+        ValueError unless each is a position of these games at a decision of the learner.
         """
         saved = check_saved(saved, self._arrays())
         states = self.rules.game.check_states(saved["states"].view(self.states.dtype))
@@ -349,7 +350,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
 
 
 def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
-    """The environments of ``gymnasium.make_vec`` for an algorithm of Stable-Baselines3, with action masks.
+    """Return environments of ``gymnasium.make_vec`` as a ``VecEnv`` of Stable-Baselines3 with masks.
 
     >>> import gymnasium
     >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
@@ -422,7 +423,7 @@ def _illegal(action: int, game: int) -> IllegalActionError:
 
 
 def _copied(observations: Any) -> Any:
-    """Observations that the next step does not overwrite."""
+    """Return observations that the next step does not overwrite."""
     if isinstance(observations, dict):
         return {name: array.copy() for name, array in observations.items()}
     return observations.copy()

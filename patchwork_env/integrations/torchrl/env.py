@@ -57,13 +57,13 @@ class LegalActions(Categorical):
         self.__dict__.setdefault("_shared", {})["mask"] = mask
 
     def clone(self) -> LegalActions:
-        """A clone that shares the mask."""
+        """Return a clone that shares the mask."""
         clone = self.__class__(n=self.space.n, shape=self.shape, device=self.device, dtype=self.dtype)
         clone._shared = self._shared
         return clone
 
     def rand(self, shape: Any = None) -> Tensor:
-        """Uniformly random legal actions, ``(*shape, *self.shape)``, drawn with PyTorch's random numbers."""
+        """Return uniformly random legal actions, ``(*shape, *self.shape)``, by PyTorch's random numbers."""
         mask = self.mask
         if mask is None:
             raise RuntimeError(
@@ -115,7 +115,7 @@ def make_env(
     Args:
         game: ``"patchwork"`` or ``"nmbr9"``.
         num_envs: The number of games, at least 1.
-        opponent: None for self-play, in which each step is a move of whoever is to move. Otherwise each step
+        opponent: None for self-play, in which each step is a move of the current player. Otherwise each step
             is a decision of one learner in every game, and this plays for all others: a spec, an agent, a
             function (see :func:`patchwork_env.agents.as_agent`), or a list of these.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
@@ -150,18 +150,18 @@ class GamesEnv(EnvBase):
     """``n`` games as one environment of TorchRL, with the batch size ``(n,)``; :func:`make_env` makes it.
 
     ========================  ====================  ====================================================
-    ``observation``           float32 (n, size)     what the player to move sees
+    ``observation``           float32 (n, size)     the view of the player to move
     ``action_mask``           bool (n, actions)     that player's legal actions
-    ``player``                int64 (n,)            who that is; against opponents, the learner
+    ``player``                int64 (n,)            that player; against opponents, the learner
     ``action``                int64 (n,)            that player's action
-    ``("next", "reward")``    float32 (n, 1)        what whoever acted got for it
-    ``("next", "rewards")``   float32 (n, players)  what every player got for it; in self-play alone
+    ``("next", "reward")``    float32 (n, 1)        the reward of the player who acted
+    ``("next", "rewards")``   float32 (n, players)  the rewards of all players; in self-play alone
     ``("next", "done")`` …    bool (n, 1)           whether the game ended: ``terminated`` or ``truncated``
     ========================  ====================  ====================================================
 
-    Turns need not alternate: ``("next", "player")`` may be ``player`` again. What a player gets for a move of
-    somebody else, such as the defeat that the other's last move brings, is in ``("next", "rewards")`` alone;
-    :class:`~patchwork_env.integrations.torchrl.TurnGAE` reads it.
+    Turns need not alternate: ``("next", "player")`` may be ``player`` again. The reward of a
+    player for another player's move, such as a defeat by the other's last move, is only in
+    ``("next", "rewards")``; :class:`~patchwork_env.integrations.torchrl.TurnGAE` reads it.
 
     A game that has ended stays as it is, seen by the player who would be next, until it is reset. Its
     ``("next", "action_mask")`` is True everywhere, as a distribution without any action does not exist.
@@ -241,7 +241,7 @@ class GamesEnv(EnvBase):
             game = int(wrong.argmax())
             others = rows[game][rows[game] != 0].tolist()
             raise IllegalActionError(
-                f"the action of game {game} is no one-hot row: beside zeros it has {short_repr(others)}"
+                f"the action of game {game} is not a one-hot row: besides zeros it has {short_repr(others)}"
             )
         return rows.argmax(1)
 
@@ -287,7 +287,7 @@ class Turn(NamedTuple):
     A batch begins the next game in the step in which one ends. TorchRL wants the end first, so this has it.
     """
 
-    rewards: npt.NDArray[np.float32]  # ``(n,)``, of whoever acted
+    rewards: npt.NDArray[np.float32]  # ``(n,)``, of the players who acted
     of_players: npt.NDArray[np.float32] | None  # ``(n, players)``; None if only the learner is rewarded
     terminations: Flags  # ``(n,)``
     ended: Games  # ``(k,)``, the games that have ended
@@ -323,7 +323,7 @@ class SelfPlayGames(SelfPlayBatch):
         self._take_back(games, part)
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """Play ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+        """Play ``actions``, ``(n,)``, in all games but the ``staying`` ones."""
         movers = self.current_players.astype(np.int64)
         np.copyto(self._before.view(np.uint8), self.states.view(np.uint8))
         idle = np.flatnonzero(staying)
@@ -393,7 +393,7 @@ class OpponentGames(GameVectorEnv):
         self.reset(options={"reset_mask": chosen})
 
     def turn(self, actions: Actions, staying: Flags) -> Turn:
-        """Play ``actions``, ``(n,)``, in all games but those that are ``staying`` as they are."""
+        """Play ``actions``, ``(n,)``, in all games but the ``staying`` ones."""
         learners = self._batch.seats.copy()
         _, rewards, terminations, _, infos = self._step(actions, idle=staying)
         ended = np.flatnonzero(terminations)

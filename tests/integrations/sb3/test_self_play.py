@@ -277,7 +277,7 @@ def test_what_changes_observations_and_cannot_be_applied(tmp_path):
         as_agent(make_model(changed, "MlpPolicy", net_arch=[8]))
     make_model(VecNormalize(SelfPlayVecEnv(2)), "MlpPolicy", net_arch=[8]).learn(0).save(tmp_path / "a.zip")
     for env in (None, SelfPlayVecEnv(2)):
-        with pytest.raises(ValueError, match="learned behind VecNormalize, and its environment has none"):
+        with pytest.raises(ValueError, match="learned with VecNormalize, and its environment has none"):
             as_agent(MaskablePPO.load(tmp_path / "a.zip", env))
     model = make_model(VecNormalize(SelfPlayVecEnv(2), norm_obs=False), "MlpPolicy", net_arch=[8])
     model.learn(2).save(tmp_path / "b.zip")  # a normalization of rewards changes no observations
@@ -365,7 +365,7 @@ def test_wrong_options(options, kind, message):
 
 
 def test_what_is_no_model():
-    with pytest.raises(ValueError, match="'greedy' is no MaskablePPO, nor a policy of one"):
+    with pytest.raises(ValueError, match="'greedy' is not a MaskablePPO or a policy of one"):
         as_agent("greedy")
     assert evaluate(agents.load("greedy"), "random", games=2).agent == "greedy"
 
