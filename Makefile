@@ -134,6 +134,7 @@ test-resolution: $(ready)  ## run all tests with the oldest (or RESOLUTION=highe
 lint: $(ready)  ## check style, words and types
 	$(python) -m ruff check
 	$(python) -m ruff format --check
+	$(python) -m tools.plain_english
 	$(python) -m codespell_lib
 	$(python) -m mypy
 

@@ -252,7 +252,10 @@ def test_an_option_with_one_value_is_given_once(name, monkeypatch, capsys):
     refused([name, "--surplus"], capsys)
     for action in parsers[0]._actions:
         if action.option_strings and action.nargs != 0 and "end" not in type(action).__name__:
-            twice = 2 * [action.option_strings[0], str((action.choices or ["1"])[0])]
+            value = [str((action.choices or ["1"])[0])] * (
+                action.nargs if isinstance(action.nargs, int) else 1
+            )
+            twice = 2 * [action.option_strings[0], *value]
             assert refused([name, *twice], capsys).endswith(f"{twice[0]} is given twice; give it once")
 
 

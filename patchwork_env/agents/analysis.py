@@ -73,7 +73,7 @@ class IncrementalAnalyst(Protocol):
 
 @runtime_checkable
 class Scorer(IncrementalAnalyst, Protocol):
-    """An agent that analyses a game that everybody plays for points; its lines are :class:`ScoreLine`."""
+    """An agent that analyses a game played for points; its lines are :class:`ScoreLine`."""
 
     def expected_scores(self, game: Any) -> Sequence[float]:
         """Return the final scores that all players may expect."""

@@ -1,4 +1,4 @@
-"""What an agent is: anything that chooses a legal action; and those that need no search and no weights."""
+"""The interface of agents, which choose legal actions; and agents without a search and weights."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ BUDGETS = ("level", "nodes", "seconds", "simulations")  # the options that are b
 FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
 """The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
 AIMS = ("win", "rich", "margin", "score")
-"""What a search of Patchwork with a learned value plays for. ``win`` is the strongest. ``rich`` is to win
+"""The aims of a search of Patchwork with a learned value. ``win`` is the strongest. ``rich`` is to win
 too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the
 own points, with little regard to who wins."""
 Reader = Callable[[str], Any]

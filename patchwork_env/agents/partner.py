@@ -31,7 +31,7 @@ Player = Callable[[States, Streams, Actions], None]
 
 
 class Habits(NamedTuple):
-    """How a player looks at the moves of a position; errors are standard deviations in points of a game."""
+    """A player's view of the moves of a position; errors are standard deviations in points of a game."""
 
     turning: float  # the chance that a piece is tried in each orientation to which it can be turned
     misjudging: float  # the error about a group of moves, such as those with one patch

@@ -45,7 +45,7 @@ _ALLOWED: Mapping[Reader, str] = {int: "an integer", float: "a number"}
 
 
 class Entry(NamedTuple):
-    """How to make the agents of one name, scheme, ending, or kind of checkpoint; see :func:`register`."""
+    """The way to make the agents of one name, scheme, ending, or kind of checkpoint; see :func:`register`."""
 
     factory: Factory
     options: Mapping[str, Reader]
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
 
 
 _entries: dict[str | tuple[str, str], Entry] = {}
-"""What is registered: by name, ``"scheme:"`` or ``".ending"``, and by game and kind of checkpoint."""
+"""The registered agents: by name, ``"scheme:"`` or ``".ending"``, and by game and kind of checkpoint."""
 _NAME = re.compile(r"\w[\w.-]*")
 
 

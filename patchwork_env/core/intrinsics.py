@@ -314,4 +314,4 @@ take_lock, release_lock = (
     (_take_in_python, _release_in_python) if config.DISABLE_JIT else (_take_compiled, _release_compiled)
 )
 """``take_lock(lock)`` says whether this thread has the lock now, an int64 array ``(1,)`` that holds 0 as long
-as nobody has it; ``release_lock(lock)`` gives it back. Who takes it next sees all that was written before."""
+as no thread has it; ``release_lock(lock)`` gives it back. Its next holder sees all earlier writes."""

@@ -63,7 +63,7 @@ def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
 
 
 def _lists(evaluated: Evaluated) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """How many actions are legal for each observation ``(n,)``, and all log-probabilities ``(total,)``."""
+    """Return the numbers of legal actions ``(n,)``, and all log-probabilities ``(total,)``."""
     counts = np.bincount(evaluated.rows.cpu().numpy(), minlength=len(evaluated.output.values))
     if not counts.all():
         raise ValueError(f"observation {counts.argmin()} of {len(counts)} has a mask without a legal action")

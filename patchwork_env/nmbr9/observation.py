@@ -75,7 +75,7 @@ _BOUNDS["tiles"][:, :, 3] = MAX_LEVELS / 8
 _HEIGHTS, _TOPS, _TILE, _REMAINING, _UPCOMING, _PHASE, _PLAYERS, _TILES = (
     SLICES[name].start for name in SHAPES
 )
-"""Where the tensors begin."""
+"""The first indices of the tensors."""
 _PIECES = np.stack(
     [shares(np.arange(NUM_PIECES) // NUM_TURNS, 9), shares(np.arange(NUM_PIECES) % NUM_TURNS, 3)], axis=1
 )

@@ -8,8 +8,8 @@ rows 1-9 from the top. A game is a line with the set-up, then the moves::
     25/0@a1 + 3/2@h8 ...
 
 A game that started from a stored state has ``patchwork/1 state=<hexadecimal bytes>`` as its first line. A
-position is one line as well, with fields named after properties of ``Game`` and ``-`` for nobody. Quilts are
-written row by row, with ``#`` for a covered cell and a number for that many empty cells::
+position is one line as well, with fields named after properties of ``Game`` and ``-`` for no player. Quilts
+are written row by row, with ``#`` for a covered cell and a number for that many empty cells::
 
     patchwork/1 variant=revised player=1 pending_special=0 positions=3,0 buttons=4,5 incomes=0,0 bonus_owner=-
     first_finisher=- quilts=##7/#8/9/9/9/9/9/9/9,9/9/9/9/9/9/9/9/9 circle=25,14,...,0

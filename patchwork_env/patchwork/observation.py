@@ -94,7 +94,7 @@ _EMPTY_CELLS = shares(np.arange(NUM_CELLS + 1), NUM_CELLS)
 _SPECIAL_SPACES = np.array(list(SPECIAL_SPACES.values()), np.uint8)
 _SPECIAL_SHARES = shares(_SPECIAL_SPACES, LAST_SPACE)
 _QUILTS, _OFFERED, _CIRCLE, _PLAYERS, _SPECIALS = (SLICES[name].start for name in SHAPES)
-"""Where the tensors begin."""
+"""The first indices of the tensors."""
 _U18, _U46, _U62, _U255 = map(np.uint64, (18, 46, 62, 255))
 _F = np.float32
 _HALF = _F(0.5)

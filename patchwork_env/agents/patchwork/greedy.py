@@ -1,4 +1,4 @@
-"""What looks best now, without looking ahead: greedy play, and playouts, which are greedy with random noise.
+"""Play without looking ahead: greedy moves, and playouts, which are greedy with random noise.
 
 Both choose in two steps.
 

@@ -123,7 +123,7 @@ def _solved_action(state: States, budget: int, solver: Solver) -> int:
 
 
 class Workspace(NamedTuple):
-    """What simulations need besides the tree; see :class:`patchwork_env.search.uct.Workspace`."""
+    """The arrays that simulations need besides the tree; see :class:`patchwork_env.search.uct.Workspace`."""
 
     state: States
     actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,)

@@ -208,7 +208,7 @@ class MaskablePpoTrainer(trainer.Trainer):
             self.self_play.load_opponent_keys(state["opponents"])
             self.self_play.random.bit_generator.state = state["random"]
         self._random_state = state["global_random"]
-        with self._own_random_numbers():  # which refuses states that are none
+        with self._own_random_numbers():  # which refuses other objects than states
             pass
         model.num_timesteps = check_between(state["timesteps"], 0, trainer.MAX_EXACT_INT, "timesteps")
         model._n_updates = check_between(state["updates"], 0, trainer.MAX_EXACT_INT, "updates")

@@ -40,7 +40,7 @@ _ORDERS = {
 
 def _rules(game: Game) -> str:
     return f"""\
-NMBR 9, for one to four players, each on a table of their own. Everybody places {game.num_rounds} tiles, \
+NMBR 9, for one to four players, each on a table of their own. Each places {game.num_rounds} tiles, \
 polyominoes in the shape of the digits 0-9. {_ORDERS[game.order]}
 - A tile may be turned, not flipped. It lies on one level; level 0 is the table.
 - On a level that has tiles already, a new one must share an edge of a cell with one of them.

@@ -49,14 +49,14 @@ may move several times in a row.
 - A move is one of two. Advance: go to the space in front of the opponent's, and get a button for each \
 space moved. Or buy one of the three offered patches: pay its buttons, put it on empty cells of your \
 quilt, turned and flipped as you like, and go as many spaces as its time.
-- The patches lie in a circle. After one is bought, the three behind it are offered.
+- The patches lie in a circle. After one is bought, the next three are offered.
 - At each income space ({listed(INCOME_SPACES)}) that you reach or pass, you get as many buttons as the \
 income on your quilt.
-- Whoever first reaches or passes a special patch on the track places it at once: one cell, for free.
-- Whoever first covers a whole square of {square} cells has {BONUS_POINTS} points more.
+- The first player to reach or pass a special patch on the track places it at once: one cell, for free.
+- The first player to cover a whole square of {square} cells has {BONUS_POINTS} points more.
 - The game is over when both are on space {LAST_SPACE}. Your score is your buttons, {BONUS_POINTS} for the \
 square, and {PENALTY_PER_EMPTY_CELL} less for each empty cell. The higher score wins; on equal scores, \
-whoever was first on space {LAST_SPACE}.
+that of the player who was first on space {LAST_SPACE}.
 Moves: {_FORMS}.
 The cell is where the top-left corner of the bounding box of the patch comes to lie. Orientation 0 is as \
 drawn; 1, 2 and 3 are so many quarter turns clockwise; 4 to 7 are the same after a left-right flip."""

@@ -72,4 +72,4 @@ def test_without_onnx_an_error_says_what_to_install(checkpoints, tmp_path, capsy
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.delitem(sys.modules, "patchwork_env.agents.patchwork.policy.onnx_export", raising=False)
     assert export.main([str(checkpoints / "network"), "--out", str(tmp_path / "policy.onnx")]) == 2
-    assert "it needs onnx: pip install onnx" in capsys.readouterr().err
+    assert "need onnx: pip install onnx" in capsys.readouterr().err

@@ -43,7 +43,7 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_pa
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
 RULE = Rule(exploration=0.8, temperature=0.45, best_weight=0.5)
-"""How the champion's trees grow."""
+"""The growth of the champion's trees."""
 _LIKELY_BELOW_ROOT = 4
 """The number of placements of a patch that the champion evaluates below the root."""
 _ALIKE_AT_ROOT, _ALIKE = 4, 2
@@ -62,11 +62,11 @@ NODE_EFFORT, QUILT_EFFORT = 2, 3
 LEAST_EFFORT = NODE_EFFORT + 2
 """The least effort of a simulation that adds a node, which has a choice."""
 _MOST_TRIES = 20_000
-"""How often a thread tries to take the lock before it lets others work: for a tenth of a millisecond."""
+"""Tries of a thread to take the lock before it lets others work: a tenth of a millisecond."""
 _CONFIDENCE, _PER_SPACE, _MOST_CONFIDENCE = 0.157, 0.0335, 2.42
 """Calibration raises odds to a power, which grows with the spaces left."""
 _DOUBT, _SPACES_OF_DOUBT = 3.56, 13.3
-"""What it takes off the logarithm of the odds at the end, and in how many spaces left that falls to 1/e."""
+"""The reduction of the log odds at the end, and the number of spaces left at which it is 1/e of that."""
 _SAME = 1e-5
 """Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
 
@@ -80,7 +80,7 @@ _JUDGING = 4
 
 
 class Evaluator(NamedTuple):
-    """How a search evaluates positions."""
+    """The evaluation of positions in a search."""
 
     weights: Quantized
     payoffs: Payoffs

@@ -43,7 +43,7 @@ _CENTER = NUM_CELLS // 2  # a cell of all squares
 PATCH_ROWS, PATCH_COLUMNS = 3, 5
 """The room that every patch has in its flattest orientation."""
 ANCHOR = (QUILT_SIZE - PATCH_ROWS) * QUILT_SIZE + _CORNER
-"""Where loose quilts are always covered, with that room."""
+"""The cells that are always covered in loose quilts, with that room."""
 FLATTEST = np.argmin(tables.FOOTPRINTS, axis=1)
 """The orientation of each patch with the fewest rows."""
 

@@ -1,4 +1,4 @@
-"""What players can still make of their quilts in an ending, and the moves that are worth looking at.
+"""Bounds of what players can still score in an ending, and the moves worth looking at.
 
 *Live* cells are those that some patch, which the player may come to buy, can cover together with other empty
 cells. All other empty cells are *dead*: only special patches can cover them. Patches that are never offered

@@ -56,7 +56,7 @@ HABITS = {
 }
 """The levels below the champion's; docs/play/levels.md describes them."""
 _POINTS_OF_UTILITY = 15
-"""What a unit of utility is worth: in mid-game, a point more wins about one game in thirty more."""
+"""The worth of a unit of utility: in mid-game, a point more wins about one game in thirty more."""
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
 """The most pairs of neighbors that a number of cells can have."""
 

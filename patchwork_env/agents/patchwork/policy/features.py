@@ -1,4 +1,4 @@
-"""What a policy network reads beside the observation: how quilts lie, and what every action leads to.
+"""Inputs of a policy network beside the observation: the quilts, and the effect of every action.
 
 A network learns these numbers from the cells of a quilt only slowly. All are from the view of the player to
 move, and scaled so that most lie between -2 and 2.

@@ -63,7 +63,7 @@ from patchwork_env.patchwork.state import States, empty_states
 # --- the positions that kinds of move lead to ---------------------------------------------------------------
 
 NUM_SUCCESSOR_VALUES = 3
-"""What is known of a position after a move: who won, the margin, and the value if the game goes on."""
+"""The values of a position after a move: who won, the margin, and the value if the game goes on."""
 _VALUE = NUM_SUCCESSOR_VALUES - 1
 _FULL_LEAD = 40.0  # points; the feature of a larger lead is the same
 _MOST_KINDS = NUM_KINDS - 1  # the most kinds of move that a position has; special patches are placed alone
@@ -169,7 +169,7 @@ _TRUNK_TENSORS = ("quilts", "offered", "players", "specials")
 """The tensors of the observation that the trunk reads as they are, in the order of its weights."""
 _KIND_UNITS = 64
 _AHEAD, _AHEAD_SCALE = 3.0, 10.0
-"""What a value of 1 after a kind of move adds to its logit at first, and the scale of the weight."""
+"""The initial addition of a value of 1 to the logit of a kind of move, and the scale of the weight."""
 _KINDS = torch.from_numpy(1 + (np.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE)
 """The kind of every action; looking it up takes a quarter of the time of dividing."""
 

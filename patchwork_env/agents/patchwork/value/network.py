@@ -113,7 +113,7 @@ BUFFER = compiled.record_type(
     }
 )
 Buffer = npt.NDArray[np.void]
-"""What one thread needs to evaluate positions: an array of one :data:`BUFFER` record."""
+"""The memory of one thread to evaluate positions: an array of one :data:`BUFFER` record."""
 Record = Any
 """One element of an array of records, in a kernel."""
 
