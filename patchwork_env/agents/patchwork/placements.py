@@ -118,7 +118,7 @@ _DIGITS = 6  # the binary digits of a sum over at most 8 cells with 4 neighbors 
 _OPEN, _CHOSEN = _DIGITS, _DIGITS + 1
 
 Ranking = npt.NDArray[np.uint64]
-"""The buffer for ranking the placements of one patch: for each word and orientation the digits of the sums, the
+"""The buffer for ranking the placements of a patch: for each word and orientation the digits of the sums, the
 anchors that are still open, and those that are chosen."""
 RANKING_SHAPE = (2, _DIGITS + 2, NUM_ORIENTATIONS)
 
