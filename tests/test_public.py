@@ -13,6 +13,8 @@ import importlib
 import inspect
 import json
 import re
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -32,14 +34,52 @@ MARKS = dict.fromkeys(
 modules = pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, ())) for name in PUBLIC])
 
 
+INTERNAL = re.findall(
+    r"\w+",
+    """
+    GAMES TRAINER add_snapshot_if_due begin by_set_up check_game check_states choose_opponents close
+    encode_fully features_of fixed_values forfeit get_extra_state has_game joined kept kind_scores kinds_of
+    load_opponent_keys load_state_dict look_ahead looks_ahead metadata model_config num_kinds opponent_keys
+    pictures placement_maps prepare_maps record_results require_action rules runner set_extra_state set_ups
+    state_dict step_async step_wait successor_values_of successor_values_shape test trunk_of unchecked
+    workspace wrapped
+    """,
+)
+"""Members of classes that only the package itself and its subclasses need; they may change at any time."""
+
+
 def module(name):
     return importlib.import_module(f"patchwork_env{name}")
 
 
 def offered(name):
-    """The public names of a module in lines: how they are called, and the members of classes."""
+    """The public names of a module in lines: how they are called, and the members of classes.
+
+    A class that several modules offer, or one under several names, is described in its first place.
+    """
     there = importlib.import_module(name)
-    return [line for public in there.__all__ for line in described(public, getattr(there, public))]
+    lines = []
+    for public in there.__all__:
+        value = getattr(there, public)
+        first = first_places().get(value) if inspect.isclass(value) else None
+        if first in (None, f"{name}.{public}"):
+            lines += described(public, value)
+        else:
+            lines.append(f"{public} is {first}")
+    return lines
+
+
+@cache
+def first_places():
+    """The first place of every class that public modules offer; libraries that are missing offer none."""
+    places = {}
+    for name in PUBLIC:
+        with suppress(MissingExtraError):
+            there = importlib.import_module(name)
+            for public in there.__all__:
+                if inspect.isclass(value := getattr(there, public)):
+                    places.setdefault(value, f"{name}.{public}")
+    return places
 
 
 def described(name, value):
@@ -60,11 +100,15 @@ def described(name, value):
 
 
 def own_members(kind):
-    """The public members of a class that this package defines, but for fields that its parameters show."""
-    ours = [vars(base) for base in kind.__mro__ if base.__module__.startswith("patchwork_env")]
+    """The public members of a class that this package defines, but for fields that its parameters show.
+
+    Members that it inherits from a public class are described there.
+    """
+    bases = [base for base in kind.__mro__ if base.__module__.startswith("patchwork_env")]
+    ours = [vars(base) for base in bases if base is kind or base not in first_places()]
     own = {name: value for members in reversed(ours) for name, value in members.items()}
     own = {name: value for name, value in own.items() if name not in getattr(kind, "_fields", ())}
-    return sorted(name for name, value in own.items() if name[0] != "_")
+    return sorted(name for name in own if name[0] != "_" and name not in INTERNAL)
 
 
 def parameters(value):

@@ -122,7 +122,7 @@ def test_agents_refuse_other_games(name):
 
 
 def test_records_of_no_game_are_refused():
-    with pytest.raises(ValueError, match="no game"):
+    with pytest.raises(ValueError, match="not those of a game"):
         agents.load("random").act_batch(np.zeros(1, np.dtype([("board", "u1", 9)])))
 
 

@@ -21,12 +21,11 @@ from patchwork_env.core.extras import from_extra
 with from_extra("open_spiel", f"{__name__} needs"):
     import pyspiel
 
-from patchwork_env.integrations.open_spiel.base import RulesGame, State
 from patchwork_env.integrations.open_spiel.bots import AgentBot, BotAgent, as_agent, bot
 from patchwork_env.integrations.open_spiel.nmbr9 import Nmbr9Game
 from patchwork_env.integrations.open_spiel.patchwork import PatchworkGame
 
-__all__ = ["AgentBot", "BotAgent", "Nmbr9Game", "PatchworkGame", "RulesGame", "State", "as_agent", "bot"]
+__all__ = ["AgentBot", "BotAgent", "as_agent", "bot"]
 
 pyspiel.register_game(PatchworkGame(PatchworkGame.kind.parameters).get_type(), PatchworkGame)
 pyspiel.register_game(Nmbr9Game(Nmbr9Game.kind.parameters).get_type(), Nmbr9Game)

@@ -47,5 +47,5 @@ def any_action(state, rng):
 
 
 def load(name):
-    assert open_spiel.RulesGame  # imported for what it registers
+    assert open_spiel.bot  # imported for what it registers
     return pyspiel.load_game(name)

@@ -159,8 +159,9 @@ class RemoteTrainer(trainer.Trainer):
 
 def play_job(work: IterationWork, job: Any) -> Any:
     """Play a job in the process of a worker; NoWorkersError if it has other versions of packages."""
-    if others := dict(work.versions.items() - versions().items()):
-        own = {name: versions().get(name, "missing") for name in others}
+    own = {name: versions().get(name, "missing") for name in work.versions}
+    if others := {name: version for name, version in work.versions.items() if version != own[name]}:
+        own = {name: own[name] for name in others}
         raise NoWorkersError(
             f"the machine {platform.node()} of the cluster has {own}; the learner has {others}: "
             "install the same versions"
