@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import RandomAgent
-from patchwork_env.learning.evaluation import sequential
+from patchwork_env.learning.evaluation import matches, sequential
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.ratings import expected_wins
 from patchwork_env.learning.evaluation.sequential import BOUNDS, SequentialTest, log_likelihood_ratio
@@ -18,7 +18,7 @@ def backwards(monkeypatch):
     def do_jobs(function, shared, jobs, workers):
         return [(k, function(shared, jobs[k])) for k in reversed(range(len(jobs)))]
 
-    return lambda: monkeypatch.setattr("patchwork_env.learning.evaluation.matches.do_jobs", do_jobs)
+    return lambda: monkeypatch.setattr(matches, "do_jobs", do_jobs)
 
 
 def largest_likelihood(counts, elo):
