@@ -74,16 +74,17 @@ class DiskCache(NullCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a function as compiled for some types of arguments in the first writable folder."""
+        if data.library.has_dynamic_globals:
+            return  # it holds an address of this process
         try:
-            if data.library.has_dynamic_globals:
-                raise ValueError(f"{self._dispatcher.py_func.__qualname__} holds an address")
             name, kinds = self._file(sig, data.codegen)
             code = dumps(self._form.reduce(data))
             contents = _digest(self._origin(kinds), code) + code
             problem: object = "the user has no home"
             for folder in self._folders:
                 try:
-                    return cache_folder.write(folder / name, contents)
+                    cache_folder.write(folder / name, contents)
+                    return
                 except OSError as error:
                     problem = error
             cache_folder.warn(problem)
