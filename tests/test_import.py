@@ -141,8 +141,8 @@ def test_what_documents_call_free_of_extras_runs_without_any(tmp_path):
     assert "greedy against random: 2 games" in done.stdout
     print(done.stderr)
     assert done.stdout.splitlines()[-2:] == [
-        "agents from checkpoints need torch: pip install torch",
-        "agents from ONNX files need onnxruntime: pip install onnxruntime",
+        "agents from checkpoints need torch: pip install torch, or the extra 'train'",
+        "agents from ONNX files need onnxruntime: pip install onnxruntime, or the extra 'onnx'",
     ]
 
 

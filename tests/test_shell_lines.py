@@ -18,6 +18,7 @@ from patchwork_env import agents, cli
 from patchwork_env.agents import specs
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
+from patchwork_env.patchwork import Game
 from patchwork_env.protocol.engine import Engine
 from patchwork_env.service.agents import AgentPool
 from tests.learning.small_runs import small
@@ -78,6 +79,7 @@ def prepared(tmp_path_factory):
         shutil.copytree(PROJECT / name, folder / name)
     (folder / "docs" / "images").mkdir(parents=True)
     shutil.copy(folder / "examples" / "game.txt", folder)
+    (folder / "position.txt").write_text(Game(seed=7).notation(), encoding="utf-8")
     shutil.copy(folder / "configs" / "quick.yaml", folder / "my.yaml")
     functions = "def my_agent(game):\n    return game.legal_actions()[0]\n\n\nmy_function = my_agent\n"
     (folder / "my_module.py").write_text(functions)
@@ -186,6 +188,8 @@ def check_command(line, name, arguments, start):
             agents.load(spec)
     if name in BUDGETS and not NOT_RUN.search(line) and not missing(line):
         changes = ["--set", *small(source)] if source else []
+        keys = [word.partition("=")[0] for word in changes]
+        arguments = [word for word in arguments if word == "--set" or word.partition("=")[0] not in keys]
         budget = [] if "--resume" in arguments else BUDGETS[name].split()
         assert not start([*with_budget(arguments, budget), *changes]), line
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from time import perf_counter
 
@@ -167,4 +167,5 @@ def _is_terminal() -> bool:
 
 def _write(text: str) -> None:
     if sys.stderr is not None:
-        print(text, end="", file=sys.stderr, flush=True)
+        with suppress(OSError):  # of a closed terminal, which must not end a run before it is saved
+            print(text, end="", file=sys.stderr, flush=True)

@@ -106,7 +106,7 @@ def test_self_play_gets_better(config):
         "alphazero={num_envs: 64, rollout_steps: 32, simulations: 8, max_considered: 8, gradient_steps: 24}",
         "alphazero.minibatch_size=512",
         "alphazero.learning_rate={start: 4e-3, end: 2e-3}",
-        "reward={outcome: 0, margin: 1}",
+        "reward={outcome: 0, margin: 1, margin_scale: 40, margin_cut: 1}",
     ]
     trainer = make_trainer(load_config(config, settings))
     metrics = [trainer.step() for _ in range(12)]
