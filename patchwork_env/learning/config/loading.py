@@ -350,6 +350,8 @@ _YamlLoader.add_implicit_resolver(
 
 def parse_yaml(text: str) -> Any:
     """Parse YAML as in configurations; every mistake is a ValueError of one line."""
+    if not isinstance(text, str):
+        raise ValueError(f"YAML is a str, not {short_repr(text)}")
     try:
         return yaml.load(text, _YamlLoader)  # noqa: S506 - it is a SafeLoader
     except yaml.MarkedYAMLError as error:
