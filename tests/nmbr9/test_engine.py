@@ -116,3 +116,33 @@ def test_what_others_place_shows_when_the_round_is_over():
         actions = game.legal_actions()
         game.play(max(actions[:: len(actions) // 12 + 1], key=lambda action: game.decode(action).level))
     assert is_hidden
+
+
+def drawn(game, seed):
+    """The deck after a draw, as a list."""
+    states = game.state.copy()
+    engine.draw(states, 0, np.array([seed], np.uint64))
+    return states["deck"][0, : states["num_cards"][0]].tolist()
+
+
+def test_a_draw_leaves_no_order_of_the_cards_to_come():
+    firsts = []
+    for seed in range(200):
+        first, *others = drawn(Game(seed=seed, max_digit=4, copies=1), seed)
+        assert others == [digit for digit in range(5) if digit != first]
+        firsts.append(first)
+    assert min(np.bincount(firsts)) > 25
+
+
+def test_cards_are_drawn_once_a_round_and_only_where_their_order_is_unknown():
+    deck = [4, 0, 3, 1, 2]
+    game = Game(deck=deck, players=2)
+    assert sorted(drawn(game, 0)) == sorted(deck)
+    game.play(int(game.legal_actions()[0]))
+    assert drawn(game, 0) == deck  # the second player places the same tile
+    game.play(int(game.legal_actions()[0]))
+    assert drawn(game, 0)[0] == deck[0]
+    assert drawn(Game(deck=deck, order="known"), 0) == deck
+    while not game.is_over:
+        game.play(int(game.legal_actions()[0]))
+    assert drawn(game, 0) == deck
