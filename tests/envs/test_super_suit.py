@@ -85,9 +85,9 @@ OF_MANY = {
 
 def test_the_page_knows_every_wrapper():
     work, others = listed("SuperSuit")
-    said = work | others
+    said = {name for name in work | others if re.fullmatch(r"\w+_v\d", name)}
     there = {name for name in dir(supersuit) if re.fullmatch(r"\w+_v\d", name)}
     assert said <= there
     missing = {name.rpartition("_")[0] for name in there} - {name.rpartition("_")[0] for name in said}
     assert missing == {"stable_baselines_vec_env"}
-    assert work == {*ALONE, *IN_TURNS, *OF_MANY}
+    assert work & said == {*ALONE, *IN_TURNS, *OF_MANY}
