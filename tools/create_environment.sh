@@ -9,7 +9,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-folder=$1 lock=$2 base=${3:-}
+absolute() {
+    case $1 in "" | /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac
+}
+
+folder=$(absolute "$1") lock=$2 base=$(absolute "${3:-}")
 oldest="3.11"
 
 is_suitable() {
@@ -63,7 +67,9 @@ else
     pip install --quiet "$(version_of uv)"
 fi
 echo "Installing the other packages of $lock ..."
-"${base:-$folder}/bin/uv" pip install --python "$python" --no-deps --require-hashes --requirement <(sed '/^torch==/,/[^\\]$/d' "$lock")
+# Elsewhere uv would apply the overrides of pyproject.toml, which leave JAX out.
+packages=$(sed '/^torch==/,/[^\\]$/d' "$lock")
+(cd / && "${base:-$folder}/bin/uv" pip install --python "$python" --no-deps --require-hashes --requirement <(echo "$packages"))
 pip install --quiet --no-deps --no-build-isolation --editable .
 rm "$unfinished"
 echo "$folder is ready."
