@@ -38,7 +38,15 @@ from patchwork_env.nmbr9.actions import NUM_TURNS, TABLE_SIZE
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, bounds, digit_to_place, is_over, num_placed, points, supply
 from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States
-from patchwork_env.nmbr9.tables import CELL_COLUMNS, CELL_ROWS, FIRST_INDEX, NUM_PIECES, SIZES
+from patchwork_env.nmbr9.tables import (
+    CELL_COLUMNS,
+    CELL_ROWS,
+    FIRST_INDEX,
+    HEIGHTS,
+    NUM_PIECES,
+    SIZES,
+    WIDTHS,
+)
 
 VIEW_SIZE = 24
 """The number of rows, and of columns, of a table that ``heights`` and ``tops`` show."""
@@ -137,10 +145,12 @@ def _read_tiles(observation: Observation, states: States, i: int) -> int:
     state, begin, placed = states[i], _TILES, 0
     while placed < MAX_CARDS and observation[begin] > _HALF:
         digit = read_number(observation[begin + 1], 9, NUM_DIGITS - 1)
-        state["piece"][0, placed] = NUM_TURNS * digit + read_number(observation[begin + 2], 3, NUM_TURNS - 1)
+        piece = NUM_TURNS * digit + read_number(observation[begin + 2], 3, NUM_TURNS - 1)
+        state["piece"][0, placed] = piece
         state["level"][0, placed] = read_number(observation[begin + 3], 8, MAX_LEVELS - 1)
-        state["row"][0, placed] = read_number(observation[begin + 4], TABLE_SIZE - 1, TABLE_SIZE - 1)
-        state["column"][0, placed] = read_number(observation[begin + 5], TABLE_SIZE - 1, TABLE_SIZE - 1)
+        last_row, last_column = TABLE_SIZE - HEIGHTS[piece], TABLE_SIZE - WIDTHS[piece]
+        state["row"][0, placed] = read_number(observation[begin + 4], TABLE_SIZE - 1, last_row)
+        state["column"][0, placed] = read_number(observation[begin + 5], TABLE_SIZE - 1, last_column)
         state["deck"][placed] = digit
         placed += 1
         begin += TILE_FEATURES
