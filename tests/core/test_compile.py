@@ -212,7 +212,8 @@ def with_own_game(package):
 def printed(package, code):
     """What code prints in a new process."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
-    command = [sys.executable, "-c", code]
+    # No bytecode: it would be taken for current when a source changes within a second and keeps its size.
+    command = [sys.executable, "-B", "-c", code]
     done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
