@@ -1,20 +1,20 @@
-"""The rules of NMBR 9, compiled: ``deal``, ``legal``, ``is_legal``, ``apply``, ``score``.
+"""The rules of NMBR 9, compiled: ``legal``, ``is_legal``, ``apply``, ``score``.
 
 Kernels take ``(states, i)``, an array of records and an index, and change record ``i`` in place. They trust
-their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments check them.
+their arguments; :class:`~patchwork_env.nmbr9.game.Game` and the environments check them. The module
+:mod:`~patchwork_env.nmbr9.decks` deals the cards.
 
 A table is painted from the list of its tiles: one array of 64-bit words for each level, a word for each row.
-Legal placements are found in bulk. On a level, a cell can be taken if it is covered on the level below and
-not on this one. The anchors (top-left corners) at which one oriented tile cannot lie are the OR, over its
-cells, of the words of all cells that cannot be taken, shifted by the cell's row and column. The anchors at
-which it shares an edge with a tile of the level are likewise the OR of the words of all cells next to covered
-ones. At some of the remaining anchors the tile would rest on a single other tile. These are removed one by
-one; there are few, since each tile fits into few others, as ``INSIDE`` says. So are those at which the tiles
-would spread too far, ``MAX_SPREAD``.
+Legal placements are found in bulk. A cell of a level is free if it is covered on the level below and not on
+this one. The anchors (top-left corners) at which an oriented tile does not fit are the OR, over its cells, of
+the words of all cells that are not free, shifted by the cell's row and column. The anchors at which it shares
+an edge with a tile of the level are likewise the OR of the words of all cells next to covered ones. Of these
+placements, two kinds are removed one by one: those that rest on a single tile, which are few, see ``INSIDE``,
+and those with which the tiles would spread over more than ``MAX_SPREAD`` rows or columns.
 
-Some placement is always left. Within 63 rows and 63 columns around the tiles that lie on the table itself,
-the next one has at least 60x60 anchors, of which each of them, at most 39, takes at most 7x7: some are free,
-and some are not. Where two such anchors lie side by side, the tile at the free one touches another one.
+Some placement is always left. Within 63 rows and columns around the tiles on the table itself, the next tile
+has at least 60x60 anchors. Each of those tiles, at most 39, blocks at most 7x7 of them: some anchors are free
+and some are blocked. Where a free anchor is next to a blocked one, the tile touches another one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.bits import lowest_bit, popcount
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.intrinsics import LANES, add_fitting, copy_record
-from patchwork_env.core.kernels import nth_legal
-from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.intrinsics import LANES, add_fitting
 from patchwork_env.nmbr9 import tables
 from patchwork_env.nmbr9.actions import (
     FIRST_CHOICE,
@@ -38,7 +36,7 @@ from patchwork_env.nmbr9.actions import (
     TABLE_SIZE,
 )
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
-from patchwork_env.nmbr9.state import FREE, NO_DIGIT, UNKNOWN, States
+from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 NUM_MAPS = NUM_TURNS + 1
 """The number of maps in a legal set: one per orientation, and one for the choice of a digit."""
@@ -53,9 +51,6 @@ MAX_LEGAL_ACTIONS = 5343
 with one; any other has its first cell above a cell of one. Of all tiles, a 5 has the most places of both
 kinds at one of them, 137 at another 5, and at most 39 lie on the table."""
 
-SHUFFLED = 1
-"""The bit of ``flags`` that says that the deck is shuffled."""
-
 _U = np.uint64
 _U0, _U1 = _U(0), _U(1)
 _ALL = ~_U0
@@ -65,48 +60,6 @@ LegalSet = npt.NDArray[np.uint64]
 digits that may be chosen. As a whole it is a bitset over the actions."""
 Levels = npt.NDArray[np.uint64]
 """Shape ``(MAX_LEVELS + 1, NUM_ROWS)``: per level the covered cells of each row."""
-
-
-# --- set-up -----------------------------------------------------------------------------------------------
-
-
-@kernel
-def new(
-    states: States, i: int, num_players: int, order: int, max_digit: int, copies: int, num_rounds: int
-) -> None:
-    """Set up a game with a deck of ``copies`` of the digits up to ``max_digit``, in ascending order."""
-    states[i]["piece"][:, :] = 0
-    states[i]["level"][:, :] = 0
-    states[i]["row"][:, :] = 0
-    states[i]["column"][:, :] = 0
-    states[i]["deck"][:] = 0
-    num_cards = copies * (max_digit + 1)
-    for k in range(num_cards):
-        states[i]["deck"][k] = k // copies
-    states[i]["num_cards"] = num_cards
-    states[i]["num_rounds"] = num_rounds
-    states[i]["num_players"] = num_players
-    states[i]["order"] = order
-    states[i]["round"] = 0
-    states[i]["current_player"] = 0
-    states[i]["chosen"][:] = NO_DIGIT
-
-
-@kernel
-def shuffle(states: States, i: int, streams: Streams, first: int) -> None:
-    """Bring the cards of the deck from ``first`` on into a uniformly random order."""
-    deck = states[i]["deck"]
-    for k in range(states[i]["num_cards"] - 1, first, -1):
-        other = first + random_below(streams, i, k - first + 1)
-        deck[k], deck[other] = deck[other], deck[k]
-
-
-@kernel
-def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begin a game; in free order there is nothing to shuffle."""
-    copy_record(states, i, initial_state, 0)
-    if flags & SHUFFLED and states[i]["order"] != FREE:
-        shuffle(states, i, streams, 0)
 
 
 @kernel(inline=True)
@@ -435,11 +388,11 @@ def apply(states: States, i: int, action: int) -> None:
     states[i]["chosen"][player] = NO_DIGIT
     states[i]["current_player"] = next_player
     states[i]["round"] += next_player == 0
-    _center(states, i, player)
+    center(states, i, player)
 
 
 @kernel
-def _center(states: States, i: int, player: int) -> None:
+def center(states: States, i: int, player: int) -> None:
     """Shift a table back to the middle."""
     number = num_placed(states, i, player)
     top, left, height, width = bounds(states, i, player, number)
@@ -448,81 +401,6 @@ def _center(states: States, i: int, player: int) -> None:
         for t in range(number):
             states[i]["row"][player, t] += down
             states[i]["column"][player, t] += right
-
-
-# --- hidden information ------------------------------------------------------------------------------------
-
-
-@kernel
-def hide(states: States, i: int) -> None:
-    """Reduce a game that is not over to what all players know.
-
-    Choices and placements of this round are undone, and upcoming cards whose order is unknown are in
-    ascending order.
-    """
-    number = int(states[i]["round"])
-    states[i]["current_player"] = 0
-    states[i]["chosen"][:] = NO_DIGIT
-    for player in range(states[i]["num_players"]):
-        states[i]["piece"][player, number] = 0
-        states[i]["level"][player, number] = 0
-        states[i]["row"][player, number] = 0
-        states[i]["column"][player, number] = 0
-        if number:
-            _center(states, i, player)
-    if states[i]["order"] == UNKNOWN:
-        _sort(states[i]["deck"], number + 1, int(states[i]["num_cards"]))
-
-
-@kernel
-def _sort(deck: npt.NDArray[np.uint8], first: int, end: int) -> None:
-    """Bring the cards ``first ... end - 1`` into ascending order."""
-    for k in range(first + 1, end):
-        card, place = deck[k], k
-        while place > first and deck[place - 1] > card:
-            deck[place] = deck[place - 1]
-            place -= 1
-        deck[place] = card
-
-
-@kernel(allocates=True)
-def determinize(states: States, i: int, streams: Streams) -> None:
-    """Sample the information hidden from the current player anew.
-
-    That is the order of upcoming cards, if it is unknown, and the moves of the others in this round.
-    """
-    if is_over(states, i):
-        return
-    player = int(states[i]["current_player"])
-    chosen = int(states[i]["chosen"][player])
-    hide(states, i)
-    if states[i]["order"] == UNKNOWN:
-        shuffle(states, i, streams, int(states[i]["round"]) + 1)
-    maps = np.empty((NUM_MAPS, TABLE_SIZE), np.uint64)
-    while states[i]["current_player"] != player or states[i]["chosen"][player] != chosen:
-        action = FIRST_CHOICE + chosen
-        if states[i]["current_player"] != player:
-            action = nth_legal(maps, random_below(streams, i, legal(states, i, maps)))
-        apply(states, i, action)
-
-
-@kernel
-def draw(states: States, i: int, streams: Streams) -> None:
-    """Draw the next card at the start of a round, if the order is unknown, and sort the cards after it.
-
-    A game of such draws equals one whose deck is shuffled at the start, and its record holds no order of the
-    cards to come.
-    """
-    first, end = int(states[i]["round"]), int(states[i]["num_cards"])
-    if states[i]["order"] != UNKNOWN or states[i]["current_player"] != 0 or is_over(states, i):
-        return
-    deck = states[i]["deck"]
-    _sort(deck, first, end)
-    other = first + random_below(streams, i, end - first)
-    card = deck[other]
-    for k in range(other, first, -1):
-        deck[k] = deck[k - 1]
-    deck[first] = card
 
 
 # --- counting up ------------------------------------------------------------------------------------------

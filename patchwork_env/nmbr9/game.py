@@ -11,7 +11,7 @@ import numpy.typing as npt
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import copy_of
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.nmbr9 import engine, notation
+from patchwork_env.nmbr9 import decks, engine, notation
 from patchwork_env.nmbr9.actions import FIRST_CHOICE, NUM_TURNS, TABLE_SIZE, Move, cells_at, encode, placement
 from patchwork_env.nmbr9.components import COPIES, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.rules import RULES
@@ -161,7 +161,7 @@ class Game(BaseGame[Move]):
         """Return the game that all players know: when this round began, with unknown cards in order."""
         states = copy_of(self.state)
         if not self.is_over:
-            engine.hide(states, 0)
+            decks.hide(states, 0)
         return Game.unchecked(states)
 
     @property

@@ -13,7 +13,7 @@ from patchwork_env.core.checks import as_integers, check_between, check_one_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules, SetUp
 from patchwork_env.core.storage import Limits
-from patchwork_env.nmbr9 import engine, observation
+from patchwork_env.nmbr9 import decks, engine, observation
 from patchwork_env.nmbr9.actions import NUM_ACTIONS, NUM_TURNS, TABLE_SIZE, choose_action, place_action
 from patchwork_env.nmbr9.components import COPIES, MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
 from patchwork_env.nmbr9.state import FREE, NO_DIGIT, STATE, States, empty_states
@@ -34,10 +34,10 @@ def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetU
     num_cards, rounds = number * (highest + 1), options["deck_size"]
     rounds = num_cards if rounds is None else check_between(rounds, 1, num_cards, "deck_size")
     states = empty_states(1)
-    engine.new(states, 0, players, order, highest, number, rounds)
+    decks.new(states, 0, players, order, highest, number, rounds)
     if digits is not None:
         states["deck"][0, :num_cards] = sorted(digits) if order == FREE else digits
-    return SetUp(states, engine.SHUFFLED if digits is None else 0, players)
+    return SetUp(states, decks.SHUFFLED if digits is None else 0, players)
 
 
 def check_supply(max_digit: Any, copies: Any) -> tuple[int, int]:
@@ -105,7 +105,7 @@ def replay(states: States) -> States:
         raise ValueError(f"there is more in the deck than its {cards} cards: {deck}")
     if record["order"] == FREE and deck[:cards] != sorted(deck[:cards]):
         raise ValueError(f"the supply of a game in free order is not sorted: {deck}")
-    engine.new(replayed, 0, players, int(record["order"]), 0, cards, int(record["num_rounds"]))
+    decks.new(replayed, 0, players, int(record["order"]), 0, cards, int(record["num_rounds"]))
     replayed["deck"] = record["deck"]
     for step in range(_num_steps(record)):
         cycle, player = divmod(step, players)
@@ -154,7 +154,7 @@ RULES = Rules(
     name="nmbr9",
     title="NMBR 9",
     module="patchwork_env.nmbr9",
-    engine=(engine, observation),
+    engine=(engine, decks, observation),
     dtype=STATE,
     max_players=MAX_PLAYERS,
     num_actions=NUM_ACTIONS,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.core.kernels import nth_legal
-from patchwork_env.nmbr9 import Game, IllegalActionError, engine
+from patchwork_env.nmbr9 import Game, IllegalActionError, decks, engine
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_ACTIONS, ORIENTED
 from patchwork_env.nmbr9.components import MAX_CARDS
 from patchwork_env.nmbr9.rules import RULES
@@ -121,7 +121,7 @@ def test_what_others_place_shows_when_the_round_is_over():
 def drawn(game, seed):
     """The deck after a draw, as a list."""
     states = game.state.copy()
-    engine.draw(states, 0, np.array([seed], np.uint64))
+    decks.draw(states, 0, np.array([seed], np.uint64))
     return states["deck"][0, : states["num_cards"][0]].tolist()
 
 

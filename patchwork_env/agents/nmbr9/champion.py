@@ -27,7 +27,8 @@ from patchwork_env.core.intrinsics import copy_record
 from patchwork_env.core.random import Streams, random_below
 from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.components import MAX_CARDS, NUM_DIGITS
-from patchwork_env.nmbr9.engine import apply, is_over, score, shuffle
+from patchwork_env.nmbr9.decks import shuffle
+from patchwork_env.nmbr9.engine import apply, is_over, score
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.state import FREE, UNKNOWN, States, empty_states
 

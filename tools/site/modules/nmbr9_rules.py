@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from patchwork_env.agents.nmbr9 import greedy
-from patchwork_env.nmbr9 import engine
+from patchwork_env.nmbr9 import decks, engine
 from patchwork_env.nmbr9.rules import RULES
 from tools.site.modules.exports import Export, rules
 from tools.site.modules.nmbr9_memory import memory
@@ -11,13 +11,13 @@ from tools.site.modules.nmbr9_memory import memory
 
 def new_game(players: int, order: int, max_digit: int, copies: int, rounds: int) -> int:
     """Sets up a game with an ascending deck."""
-    engine.new(memory().states, 0, players, order, max_digit, copies, rounds)
+    decks.new(memory().states, 0, players, order, max_digit, copies, rounds)
     return 0
 
 
 def shuffle() -> int:
     """Shuffles the deck of a new game."""
-    engine.shuffle(memory().states, 0, memory().streams, 0)
+    decks.shuffle(memory().states, 0, memory().streams, 0)
     return 0
 
 
