@@ -1,4 +1,4 @@
-"""Rates a language model: paired games against members of the gauntlet, told and answered in words.
+"""A language model plays paired games, told and answered in words.
 
 The model here is a scripted one that knows no game. Like a language model it has the prompt alone: it weighs
 patches by the figures that it reads there, asks where the best one may lie, and takes the place with the
@@ -8,7 +8,7 @@ smallest numbers.
     python examples/language_model.py --games 40 --against random ppo-quick greedy --transcript said.jsonl
     python examples/language_model.py --game nmbr9
 
-Commands take it, too, as any agent of one's own:
+Commands take it, too, as any agent of one's own. This one rates it:
 
     python -m training.gauntlet examples.language_model:player --games 10 --skip mcts:seconds=1
 """
@@ -19,7 +19,7 @@ import argparse
 import re
 from pathlib import Path
 
-from patchwork_env.integrations.language_models import TextAgent, rate
+from patchwork_env.integrations.language_models import TextAgent
 from patchwork_env.learning.evaluation import play_matches
 
 WORD = re.compile(r"\d+/\d@[-\w,]*\w")
@@ -67,16 +67,13 @@ player = TextAgent(complete, "scripted")
 def main() -> None:
     arguments = _arguments()
     model = TextAgent(complete, "scripted", transcript=arguments.transcript, threads=arguments.threads)
-    if arguments.game == "patchwork":
-        print(rate(model, arguments.games, arguments.against).table())
-        return
     for opponent in arguments.against:
         result = play_matches(model, opponent, arguments.games, game=arguments.game)
         print(f"{result.table()}\n{result.usage[0]}")
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Rates a language model, here a scripted one.")
+    parser = argparse.ArgumentParser(description="A language model plays, here a scripted one.")
     parser.add_argument(
         "--game", choices=("patchwork", "nmbr9"), default="patchwork", help="(default: patchwork)"
     )

@@ -19,6 +19,7 @@ from patchwork_env.games import part_of, rules_of
 from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import Session, Table
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings
+from patchwork_env.integrations.text.view import news, notation_of
 from patchwork_env.learning.evaluation.runners import Match, MatchBlock, runner_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
@@ -106,7 +107,7 @@ def program(game):
 def told(game):
     """Language models, by any server."""
     answers = [text.ask(game, request) for request in ("position", "moves", "rules", "placements")]
-    return answers, text.news(game, 0, game.current_player), text.notation(game)
+    return answers, news(game, 0, game.current_player), notation_of(game)
 
 
 def episode(game):
@@ -118,9 +119,8 @@ def episode(game):
 def mcp(game):
     session = Session(PLAYERS)
     session._tables["g"] = Table(game, "greedy", game.current_player)
-    of_game = {"game_id": "g"}
-    calls = {"show": of_game, "legal_moves": of_game, "hint": {**of_game, "agent": "greedy"}}
-    return [asyncio.run(session.call(tool, arguments)) for tool, arguments in calls.items()]
+    calls = {"show": {}, "ask": {"request": "moves"}, "hint": {"agent": "greedy"}}
+    return [asyncio.run(session.call(tool, {"game_id": "g", **more})) for tool, more in calls.items()]
 
 
 def engine(game):

@@ -111,7 +111,7 @@ game = Game(seed=7)
 gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy").reset(seed=0)
 play_matches(lambda game: game.legal_actions()[0], "random", games=2)
 text.describe(game)
-assert language_models.TextAgent(lambda prompt: "+").act(game) == text.parse(game, "advance") == 0
+assert language_models.TextAgent(lambda prompt: "+").act(game) == text.parse(game, "+") == 0
 assert cli.main(["evaluate", "greedy", "--against", "random", "--games", "2"]) == 0
 for name in cli.COMMANDS:
     try:

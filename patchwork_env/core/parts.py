@@ -23,7 +23,6 @@ class GameParts:
         runner: The :class:`~patchwork_env.learning.evaluation.runners.MatchRunner`, with the figures of a
             match.
         view: The :class:`~patchwork_env.integrations.text.view.View`, which puts positions in words.
-        judge: The :class:`~patchwork_env.integrations.text.judges.Judge` of single moves.
         report: The ``GameWords`` of the pages about runs, in ``learning/reports/run_page.py``.
         page: The :class:`~patchwork_env.service.positions.PagePart`: options, positions and components.
         figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
@@ -41,7 +40,6 @@ class GameParts:
     figures: str | None = None
     view: str | None = None
     report: str | None = None
-    judge: str | None = None
     page: str | None = None
     is_learned_alone: bool = False
     network_settings: tuple[str, ...] = ()

@@ -1,8 +1,9 @@
-"""Language models as players: any function from text to text plays paired games and gets a rating.
+"""Language models as players: any function from text to text plays matches and gets a rating.
 
->>> from patchwork_env.integrations.language_models import TextAgent, rate
->>> result = rate(lambda prompt: "answer: +", games=2, against=["random", "greedy"])
->>> result.usage.illegal_answers > 0  # where a special patch was to be placed
+>>> from patchwork_env.integrations.language_models import TextAgent
+>>> from patchwork_env.learning.evaluation import play_matches
+>>> model = TextAgent(lambda prompt: "answer: +", "idler")
+>>> play_matches(model, "random", games=2).usage[0].illegal_answers > 0  # where a special patch came
 True
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.usage import Usage
-from patchwork_env.core.checks import as_texts, check_between
+from patchwork_env.core.checks import check_between
 from patchwork_env.core.files import storing_in
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
@@ -31,12 +32,11 @@ from patchwork_env.core.messages import encoded
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
-from patchwork_env.integrations import text
-from patchwork_env.learning.evaluation import GauntletResult, play_gauntlet
-from patchwork_env.learning.evaluation.gauntlet import LATEST, read_pool
+from patchwork_env.integrations.text.answers import ask, is_request, parse, requests_text
+from patchwork_env.integrations.text.view import describe, moves_text, rules
 from patchwork_env.service.positions import action_of
 
-__all__ = ["ModelRating", "TextAgent", "Usage", "rate"]
+__all__ = ["TextAgent", "Usage"]
 
 
 Complete = Callable[[str], str]  # a language model: from a prompt to its answer
@@ -59,9 +59,9 @@ class Decision:
 
 def decide(game: BaseGame, complete: Complete, retries: int, questions: int) -> Decision:
     """Ask a model for a move until it gives a legal one, or has no tries left."""
-    example = next(group.example.word for group in text.moves(game) if group.example)
-    task = _TASK.format(example=example, requests=text.requests_text(game))
-    prompt = "\n\n".join([text.rules(game), text.describe(game), text.moves_text(game), task])
+    example = game.move_text(game.legal_actions()[0])
+    task = _TASK.format(example=example, requests=requests_text(game))
+    prompt = "\n\n".join([rules(game), describe(game), moves_text(game), task])
     decision = Decision(prompt)
     usage = decision.usage
     while decision.action is None and usage.illegal_answers <= retries:
@@ -91,11 +91,11 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
 
 def _read(game: BaseGame, answer: str, usage: Usage, most: int) -> tuple[int | None, str | None]:
     """Return the action of an answer, or else the reply to its request."""
-    if not text.is_request(answer):
-        return text.parse(game, answer), None
+    if not is_request(answer):
+        return parse(game, answer), None
     if usage.questions == most:
         raise ValueError(f"all {most} requests are used up; the answer must be a move")
-    reply = text.ask(game, answer)
+    reply = ask(game, answer)
     usage.questions += 1
     return None, reply
 
@@ -172,13 +172,13 @@ class TextAgent(BatchAgent):
             self._fallback.reseed(seed)
 
     def _decisions(self, games: list[BaseGame]) -> Iterator[Decision]:
-        ask = partial(decide, complete=self._complete, retries=self._retries, questions=self._questions)
+        decide_in = partial(decide, complete=self._complete, retries=self._retries, questions=self._questions)
         count = min(self._threads, len(games))
         if count == 1:
-            yield from map(ask, games)
+            yield from map(decide_in, games)
             return
         with ThreadPoolExecutor(count) as threads:
-            yield from threads.map(ask, games)
+            yield from threads.map(decide_in, games)
 
     def _settle(self, game: BaseGame, decision: Decision) -> int:
         """Return the action of a decision, or else that of the fallback, and add it to the transcript."""
@@ -207,61 +207,3 @@ def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, 
         "move": None if action is None else game.move_text(action),
         **decision.usage.as_dict(),
     }
-
-
-@dataclass(frozen=True)
-class ModelRating:
-    """The rating of a language model in the gauntlet, and its usage."""
-
-    gauntlet: GauntletResult
-    usage: Usage
-
-    @property
-    def rating(self) -> float:
-        """The rating on the scale of the gauntlet, in Elo points."""
-        return self.gauntlet.rating
-
-    @property
-    def interval(self) -> tuple[float | None, float | None]:
-        """The 95% interval of the rating; an end is None if the model won all games, or none."""
-        return self.gauntlet.interval
-
-    def table(self) -> str:
-        """Return the matches, the rating and the usage as lines of text."""
-        return f"{self.gauntlet.table()}\n{self.usage}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the matches, the rating and the usage as plain data for JSON."""
-        return {**self.gauntlet.as_dict(), "usage": self.usage.as_dict()}
-
-
-def rate(
-    model: TextAgent | Complete,
-    games: int | None = 20,
-    against: Sequence[str] | None = None,
-    *,
-    version: int = LATEST,
-    **options: Any,
-) -> ModelRating:
-    """Rate a language model in the gauntlet of Patchwork: every circle from both seats, on a fixed scale.
-
-    Args:
-        model: A player that asks one, or the function itself.
-        games: The most against each member of the pool, an even number; None for thousands, as prescribed.
-        against: The specs of the members to meet; None for the whole pool.
-        version: The version of the gauntlet.
-        options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_gauntlet`, such as
-            ``folder``, where games are kept, so that a second call goes on after a stop.
-
-    Returns:
-        The rating with its interval, the matches, and the usage in the games that were played now.
-    """
-    player = model if isinstance(model, TextAgent) else TextAgent(model)
-    pool = read_pool(version)
-    if against is not None:
-        met = [pool.member(spec).agent for spec in as_texts(against, "against")]
-        options["skip"] = [spec for spec in pool.specs if spec not in met]
-    result, usage = play_gauntlet(player, version=version, games=games, **options), Usage()
-    for match in result.results:
-        usage.add(match.usage[0])
-    return ModelRating(result, usage)

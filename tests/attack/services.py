@@ -119,7 +119,6 @@ _ANSWERS = (
     "<think>answer: +</think>\nanswer: placements of patch 12 orientation 3 row 3 page 2",
     *("**Answer:** `12/0@a1`\n```\n+\n```", "Move: **12/3@d5**", "<answer>12/3@d5</answer><|im_end|>"),
     *("answer: shapes of tile 7", "move: 7/3@-2,5.", "<thinking>" * 50 + "answer: *d5"),
-    *("buy patch 12 in orientation 3 at d5", "place tile 7, orientation 3, at row -2, column 5"),
     '{"move": "7/3@-2,5", "reason": "\\boxed{+}"}',
 )
 
@@ -187,8 +186,8 @@ def _tool(session, random):
         "seed": 7,
     }
     values |= {"variant": "2014", "players": 2, "order": "free", "notation": "patchwork/1 state=00"}
-    values |= {"group": "patch 12", "piece": "patch 12", "orientation": 1, "row": 3, "column": "d"}
-    values |= {"level": 0, "page": 1, "agent": pick(random, (*SPECS, None)), "lines": 3, "seconds": 0.01}
+    values |= {"request": "placements of patch 12 in row 3", "agent": pick(random, (*SPECS, None))}
+    values |= {"lines": 3, "seconds": 0.01}
     schema = session.tools[name := pick(random, session.tools)].json_schema()
     given = [
         key for key in schema["properties"] if key in schema.get("required", ()) or random.random() < 0.4

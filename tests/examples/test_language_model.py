@@ -1,4 +1,4 @@
-"""The example with a scripted language model: it reads its prompts, is rated, and commands can name it."""
+"""The example with a scripted language model: it reads its prompts, and commands can name it."""
 
 import json
 import sys
@@ -14,10 +14,10 @@ def run(monkeypatch, capsys, *arguments):
     return capsys.readouterr().out
 
 
-def test_it_is_rated_and_writes_a_transcript(monkeypatch, capsys, tmp_path):
+def test_it_plays_matches_and_writes_a_transcript(monkeypatch, capsys, tmp_path):
     path = tmp_path / "said.jsonl"
     said = run(monkeypatch, capsys, "--games", "2", "--against", "random", "--transcript", str(path))
-    assert "scripted in gauntlet v2 (a trial: 2 of 1000 games; by a part of the pool" in said
+    assert "scripted against random: 2 games, 1 circle" in said
     assert "0 illegal answers, 0 moves by the fallback" in said
     entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert f"{len(entries)} decisions" in said

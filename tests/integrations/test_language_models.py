@@ -12,7 +12,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.errors import IllegalActionError, StorageError
 from patchwork_env.integrations import language_models
-from patchwork_env.integrations.language_models import TextAgent, Usage, rate
+from patchwork_env.integrations.language_models import TextAgent, Usage
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
@@ -147,25 +147,6 @@ def test_seconds_are_those_of_all_calls(monkeypatch):
     agent = TextAgent(slow, retries=2)
     _, usage = agent.act_and_count(np.concatenate([Game(seed=7).state, Game(seed=8).state]))
     assert (usage.calls, usage.seconds) == (6, 15.0)
-
-
-def test_a_rating_comes_with_its_interval_and_what_it_took():
-    result = rate(TextAgent(first_offer, "model"), games=2, against=["random", "greedy"])
-    low, high = result.interval
-    assert [match.opponent for match in result.gauntlet.results] == ["random", "greedy"]
-    assert low is None or low < result.rating
-    assert high is None or result.rating < high
-    turns = sum(int(match.games.turns[:, 0].sum()) for match in result.gauntlet.results)
-    assert result.usage.decisions == turns
-    assert f"rating {result.rating:.0f}" in result.table()
-    assert "moves by the fallback" in result.table()
-    assert json.loads(json.dumps(result.as_dict()))["usage"]["decisions"] == turns
-    for against, told in (
-        (["partner"], "partner is not in gauntlet v2; its members: random"),
-        ("random", "against must be a list of texts"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            rate(first_offer, against=against)
 
 
 @pytest.mark.parametrize(

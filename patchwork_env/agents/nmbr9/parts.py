@@ -11,7 +11,6 @@ PARTS = GameParts(
     runner="patchwork_env.learning.evaluation.runners:Nmbr9Runner",
     figures="patchwork_env.nmbr9.figures",
     view="patchwork_env.integrations.text.nmbr9:VIEW",
-    judge="patchwork_env.integrations.text.judges:NMBR9_JUDGE",
     report="patchwork_env.learning.reports.run_page:NMBR9_WORDS",
     page="patchwork_env.service.positions:NMBR9_PAGE",
     is_learned_alone=True,

@@ -11,7 +11,6 @@ PARTS = GameParts(
     runner="patchwork_env.learning.evaluation.runners:PatchworkRunner",
     figures="patchwork_env.patchwork.figures",
     view="patchwork_env.integrations.text.patchwork:VIEW",
-    judge="patchwork_env.integrations.text.judges:PATCHWORK_JUDGE",
     report="patchwork_env.learning.reports.run_page:PATCHWORK_WORDS",
     page="patchwork_env.service.positions:PATCHWORK_PAGE",
     network_settings=("channels", "offers", "lookahead"),

@@ -1,7 +1,7 @@
 """The games of a session, and the tools by which a language model plays them.
 
-Every tool is a method of :class:`Session`. Its docstring and the types of its arguments are what clients
-read, and what calls are checked by.
+Every tool is a method of :class:`Session`. Clients read its docstring and the types of its arguments, which
+also validate calls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from patchwork_env.core.names import counted, did_you_mean, short_repr
 from patchwork_env.envs.opponents import seed_of_move, turns_of_others
 from patchwork_env.errors import OpponentError
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.integrations import text
+from patchwork_env.integrations.text.answers import ask, parse
+from patchwork_env.integrations.text.view import describe, moves_text, news, notation_of, rules
 from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.patchwork.components import VARIANTS
 from patchwork_env.service import positions
@@ -36,6 +37,9 @@ _MOST_WORDS = 8
 _OPPONENT = """\
 Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', 'champion:fast'
 (patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat."""
+_REQUESTS = """\
+'moves' for the kinds of legal moves, 'placements of patch 12', also with 'orientation 3', 'row 2', 'column d'
+and 'page 2' (nmbr9: 'level 1'), 'shapes of patch 12' for any piece, also one not offered, or 'rules'."""
 _ONE_OF = "{0}: one of {1}; the first by default."
 
 Word = Annotated[str, Field(max_length=200)]  # a move or a name
@@ -61,7 +65,7 @@ class Table:
 
 
 class Session:
-    """Games by their names, and the tools, each an asynchronous method that gives a text.
+    """Games by their names, and the tools: asynchronous methods that return a str.
 
     A tool that fails, or is cancelled, leaves its game as it was. Agents think in threads, so that other
     calls are answered meanwhile.
@@ -73,12 +77,12 @@ class Session:
         self._tables: dict[str, Table] = {}
         self._begun = 0
         changing: tuple[Any, ...] = (self.new_game, self.play, self.undo, self.end_game)
-        reading: tuple[Any, ...] = (self.show, self.legal_moves, self.shapes, self.hint, self.analyse)
+        reading: tuple[Any, ...] = (self.show, self.ask, self.hint, self.analyse)
         self.tools = {tool.__name__: TypeAdapter(tool) for tool in (*changing, *reading)}
         self.only_read = frozenset(tool.__name__ for tool in reading)
 
     async def call(self, tool: str, arguments: Mapping[str, Any] | None) -> str:
-        """Checks a call of a tool and does it; what goes wrong is raised."""
+        """Validate and do a call of a tool; errors are raised."""
         if tool not in self.tools:
             raise ValueError(f"there is no tool {short_repr(tool)}; {did_you_mean(tool, self.tools)}")
         given = {name: value for name, value in (arguments or {}).items() if value is not None}
@@ -122,41 +126,18 @@ class Session:
         name = f"{rules_of(first.state).name}-{self._begun}"
         self._tables[name] = table
         return _paragraphs(
-            f"game_id: {name}", text.rules(first), _answers_text(table, first), _position_text(table)
+            f"game_id: {name}", rules(first), _answers_text(table, first), _position_text(table)
         )
 
     async def show(self, game_id: GameId) -> str:
         """Shows the position, the kinds of legal moves, and the game in notation if nothing is hidden."""
         table = self._table(game_id)
-        notation = text.notation(table.game)
+        notation = notation_of(table.game)
         return _paragraphs(_position_text(table), f"In notation:\n{notation.strip()}" if notation else "")
 
-    async def legal_moves(
-        self,
-        game_id: GameId,
-        group: Annotated[Word | None, Field(description="A piece, such as 'patch 12' or 'tile 7'.")] = None,
-        orientation: Annotated[int | None, Field(description="Of the piece.")] = None,
-        row: Annotated[int | Word | None, Field(description="Of the topmost cell.")] = None,
-        column: Annotated[int | Word | None, Field(description="Of the leftmost cell.")] = None,
-        level: Annotated[int | None, Field(description="NMBR 9: of the tile.")] = None,
-        page: Annotated[int | None, Field(description="Of a long list; 1 by default.")] = None,
-    ) -> str:
-        """Lists legal moves.
-
-        Without further arguments it tells how many there are of each kind, with them, by pages, the
-        placements that fit all of them.
-        """
-        game = self.game(game_id)
-        filters = {"orientation": orientation, "row": row, "column": column, "level": level}
-        if (group, page, *filters.values()) == (None,) * 6:
-            return text.moves_text(game)
-        return text.placements_text(game, group, page=page or 1, **filters)
-
-    async def shapes(
-        self, game_id: GameId, piece: Annotated[Word, Field(description="Such as 'patch 12' or 'tile 7'.")]
-    ) -> str:
-        """Draws any piece of the game in all its orientations, also one that is not yet offered or drawn."""
-        return text.shapes_text(self.game(game_id), piece)
+    async def ask(self, game_id: GameId, request: Annotated[Word, Field(description=_REQUESTS)]) -> str:
+        """Lists legal moves, draws pieces, or tells the rules."""
+        return ask(self.game(game_id), request)
 
     async def play(
         self, game_id: GameId, move: Annotated[Word, Field(description="Such as '12/3@d5' or '7/3@-2,5'.")]
@@ -165,7 +146,7 @@ class Session:
         table = self._table(game_id)
         async with table.busy:
             before = table.game
-            game, action = before.clone(), text.parse(before, move)
+            game, action = before.clone(), parse(before, move)
             played = f"Player {before.current_player} played {before.move_text(action)}."
             game.play(action)
             table.game = await self._answered(table, game)
@@ -224,7 +205,7 @@ class Session:
     # --- what they share ----------------------------------------------------------------------------------
 
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
-        """The game after the moves of the opponent that are due."""
+        """Return the game after the opponent's moves up to the client's next turn."""
         if table.opponent is not None:
             for turn in turns_of_others(game, table.seat):
                 seed = None if table.seed is None else seed_of_move(table.seed, turn)
@@ -255,7 +236,7 @@ class Session:
 
 
 async def _checked(stream: Any) -> AsyncGenerator[Event]:
-    """The events of a stream; an error among them is raised. Closing it ends the work."""
+    """Yield the events of a stream, and raise its error. Closing it ends the work."""
     async with aclosing(stream) as events:
         async for event in events:
             if "error" in event:
@@ -298,10 +279,10 @@ def _first_position(
 
 
 def _answers_text(table: Table, before: BaseGame) -> str:
-    """The moves of the opponent that the client has come to know since the game was as ``before``."""
+    """Return the opponent's moves since ``before`` that the client may know."""
     if table.opponent is None:
         return ""
-    answers = text.news(table.game, before.num_public_moves, table.seat)
+    answers = news(table.game, before.num_public_moves, table.seat)
     listed = "; ".join(f"player {player}: {word}" for player, word in answers)
     return f"{table.opponent} answered: {listed}." if listed else ""
 
@@ -309,7 +290,7 @@ def _answers_text(table: Table, before: BaseGame) -> str:
 def _position_text(table: Table) -> str:
     game = table.game
     reader = game.current_player if table.opponent is None else table.seat
-    return _paragraphs(text.describe(game, reader), text.moves_text(game))
+    return _paragraphs(describe(game, reader), moves_text(game))
 
 
 def _paragraphs(*parts: str) -> str:

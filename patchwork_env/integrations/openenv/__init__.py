@@ -17,7 +17,13 @@ from patchwork_env.core.extras import from_extra
 with from_extra("openenv", f"{__name__} needs"):
     import openenv.core  # noqa: F401
 
-from patchwork_env.integrations.openenv.client import PatchworkEnv, TextAction, TextObservation, TextState
-from patchwork_env.integrations.openenv.environment import TextEnvironment, create_app
+from patchwork_env.integrations.openenv.environment import (
+    PatchworkEnv,
+    TextAction,
+    TextEnvironment,
+    TextObservation,
+    TextState,
+    create_app,
+)
 
 __all__ = ["PatchworkEnv", "TextAction", "TextEnvironment", "TextObservation", "TextState", "create_app"]

@@ -1,46 +1,120 @@
-"""One session as an environment of OpenEnv, and the server of many sessions."""
+"""One session as an environment of OpenEnv, its client, and the server of many sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
+from openenv.core import EnvClient
+from openenv.core.client_types import StepResult
 from openenv.core.env_server.http_server import create_app as create_openenv_app
 from openenv.core.env_server.interfaces import Environment
-from openenv.core.env_server.types import ConcurrencyConfig, EnvironmentMetadata
+from openenv.core.env_server.types import Action, ConcurrencyConfig, EnvironmentMetadata, Observation, State
+from pydantic import BaseModel, ConfigDict, Field
 
 from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, check_between
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import PATCHWORK, rules_of
-from patchwork_env.integrations.openenv.client import PlayedMove, TextAction, TextObservation, TextState
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
-from patchwork_env.integrations.text.moves import moves, notation
+from patchwork_env.integrations.text.view import notation_of
 from patchwork_env.service.agents import AgentPool
 from patchwork_env.service.guard import RequestGuard
 
-_LONGEST_ID = 255
+LONGEST_TEXT = 40_000
+"""The maximal number of characters of an action; the client sends the end of a longer answer."""
+
+
+class TextAction(Action):
+    """A move or a request in the words of a language model."""
+
+    text: str = Field(
+        max_length=LONGEST_TEXT,
+        description="a move, such as 'Move: 12/3@d5', or a request, such as 'placements of patch 12'",
+    )
+
+
+class PlayedMove(BaseModel):
+    """A move of another player."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    player: int
+    move: str
+
+
+class TextObservation(Observation):
+    """The text for a language model, and the same as data."""
+
+    text: str = Field("", description="the text for the model")
+    kind: Literal["position", "answer", "refused", "over"] = Field(
+        "position", description="after a move, to a request, to a bad answer, or at the end"
+    )
+    game: str = "patchwork"
+    seat: int = Field(0, description="the player number of the model")
+    player: int | None = Field(None, description="the player to move; null when the game is over")
+    move_number: int = Field(0, description="the number of moves of all players")
+    legal_moves: int = Field(0, description="the number of legal moves")
+    scores: list[int] = Field(default_factory=list, description="as if the game ended now")
+    winners: list[int] = Field(default_factory=list, description="the winners; several if they share the win")
+    played: str | None = Field(None, description="the move that was made, in notation")
+    others: list[PlayedMove] = Field(default_factory=list, description="the later moves of others")
+    requests_left: int = Field(0, description="the number of requests left before the next move")
+    mistakes_left: int = Field(0, description="the number of further bad answers that lose the game")
+    notation: str | None = Field(
+        None, description="the game so far; null while it would reveal what players cannot know"
+    )
+
+
+class TextState(State):
+    """The state of an episode, for trainers."""
+
+    game: str = "patchwork"
+    opponent: str | None = Field(None, description="the spec of the opponent; null if the model plays alone")
+    seat: int = 0
+    seed: int | None = Field(None, description="the seed of the game; null before its end")
+    move_number: int = 0
+    scores: list[int] = Field(default_factory=list)
+    has_ended: bool = True
+
+
+class PatchworkEnv(EnvClient[TextAction | str, TextObservation, TextState]):
+    """A session with a server of either game.
+
+    It steps with a :class:`TextAction`, or with a str of any length.
+
+    It is asynchronous; ``PatchworkEnv("http://127.0.0.1:8054").sync()`` is its synchronous form.
+    """
+
+    def _step_payload(self, action: TextAction | str) -> dict[str, Any]:
+        text = action if isinstance(action, str) else action.text
+        return {"text": text[-LONGEST_TEXT:].encode(errors="replace").decode()}  # replaces lone surrogates
+
+    def _parse_result(self, payload: Mapping[str, Any]) -> StepResult[TextObservation]:
+        reward, done = payload.get("reward"), bool(payload.get("done", False))
+        fields = {**payload.get("observation", {}), "reward": reward, "done": done}
+        return StepResult(TextObservation.model_validate(fields), reward, done)
+
+    def _parse_state(self, payload: Mapping[str, Any]) -> TextState:
+        state: TextState = TextState.model_validate(payload)
+        return state
 
 
 class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
     """The environment of one session: a game against agents, or alone, for a language model.
 
     Args:
-        settings: The defaults of the settings of episodes, or the name of a game.
+        settings: The settings of episodes, or the name of a game for their defaults.
         agents: The pool of opponents, which sessions share.
-        given: Other defaults by name.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
-    def __init__(
-        self, settings: EpisodeSettings | str = PATCHWORK, agents: AgentPool | None = None, **given: Any
-    ) -> None:
+    def __init__(self, settings: EpisodeSettings | str = PATCHWORK, agents: AgentPool | None = None) -> None:
         super().__init__()
-        usual = settings if isinstance(settings, EpisodeSettings) else EpisodeSettings(settings)
-        self._settings = usual.changed(given)
+        self._settings = EpisodeSettings(settings) if isinstance(settings, str) else settings
         self._agents = agents or AgentPool()
         self._episode: Episode | None = None
         self._id: str | None = None
@@ -50,11 +124,8 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         self, seed: int | None = None, episode_id: str | None = None, **settings: Any
     ) -> TextObservation:
         """Begin an episode with settings of its own; an error leaves the last one unchanged."""
-        if episode_id is not None and not (isinstance(episode_id, str) and len(episode_id) <= _LONGEST_ID):
-            raise ValueError(
-                f"episode_id is {short_repr(episode_id)}; "
-                f"it must be a text of at most {_LONGEST_ID} characters"
-            )
+        if not isinstance(episode_id, str | None):
+            raise ValueError(f"episode_id is {short_repr(episode_id)}; it must be a str")
         episode = Episode(self._settings.changed(settings), self._agents, seed)
         self._episode, self._id, self._steps = episode, episode_id or str(uuid4()), 0
         return self._observe(episode.first, episode)
@@ -94,19 +165,6 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
             name=self._settings.game, description=f"{title} in words, against agents", version=__version__
         )
 
-    def render_web(self, observation: dict[str, Any]) -> str | None:
-        """Return a picture of the game as SVG, for OpenEnv's web interface."""
-        if self._episode is None:
-            return None
-        return rules_of(self._settings.game).pictures.svg(self._episode.game.public())
-
-    def web_actions(self, observation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """Return a move of each group, for the buttons of OpenEnv's web interface."""
-        if self._episode is None or self._episode.has_ended:
-            return []
-        groups = [(group.name, group.example) for group in moves(self._episode.game)]
-        return [(f"{name}: {move.word}", {"text": move.word}) for name, move in groups if move]
-
     def close(self) -> None:
         """End the session; its episode takes no more steps."""
         self._episode = None
@@ -129,8 +187,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
             others=[PlayedMove(player=player, move=move) for player, move in reply.others],
             requests_left=episode.requests_left,
             mistakes_left=episode.mistakes_left,
-            judgement=reply.judgement,
-            notation=game.notation() if episode.has_ended else notation(game),
+            notation=game.notation() if episode.has_ended else notation_of(game),
         )
 
 

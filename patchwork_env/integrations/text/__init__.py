@@ -7,7 +7,7 @@
 It is player 0's move. 641 legal moves:
 + (advance): to space 1, for 1 button
 ...
->>> game.play(text.parse(game, "advance"))
+>>> game.play(text.parse(game, "Answer: +"))
 
 Moves have the words of the notation, such as ``12/3@d5``. There may be more than a thousand of them, so
 placements are listed on demand, by pages. No function changes the game.
@@ -15,41 +15,7 @@ placements are listed on demand, by pages. No function changes the game.
 
 from __future__ import annotations
 
-from patchwork_env.integrations.text.moves import (
-    PAGE,
-    REQUESTS,
-    ask,
-    describe,
-    is_request,
-    moves,
-    moves_text,
-    news,
-    notation,
-    parse,
-    placements,
-    placements_text,
-    requests_text,
-    rules,
-    shapes_text,
-)
-from patchwork_env.integrations.text.view import Group, LegalMove
+from patchwork_env.integrations.text.answers import ask, is_request, parse, requests_text
+from patchwork_env.integrations.text.view import Group, LegalMove, describe, moves, rules
 
-__all__ = [
-    "PAGE",
-    "REQUESTS",
-    "Group",
-    "LegalMove",
-    "ask",
-    "describe",
-    "is_request",
-    "moves",
-    "moves_text",
-    "news",
-    "notation",
-    "parse",
-    "placements",
-    "placements_text",
-    "requests_text",
-    "rules",
-    "shapes_text",
-]
+__all__ = ["Group", "LegalMove", "ask", "describe", "is_request", "moves", "parse", "requests_text", "rules"]

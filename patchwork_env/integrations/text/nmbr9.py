@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from patchwork_env.core.polyomino import Cell, Cells
-from patchwork_env.integrations.text.view import TURNED, Group, LegalMove, View, listed, lowest
+from patchwork_env.integrations.text.view import Group, LegalMove, View, listed
 from patchwork_env.nmbr9.actions import DISTINCT, MAX_SPREAD, NUM_TURNS, ORIENTED, Move
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.notation import move_text, parse_tile
@@ -16,16 +15,9 @@ from patchwork_env.nmbr9.render import tables
 _FORMS = (
     "'7/3@-2,5' to place tile 7 in orientation 3 at row -2, column 5; in free order '=7' to choose tile 7"
 )
-_PIECES = "'tile 0' to 'tile 9'"
 _DETAILS = "'orientation 3', 'row -2', 'column 5', 'level 1' and 'page 2'"
-_NUMBER = "([+-]?[0-9]{1,2})"
-_WORD = re.compile(rf"([0-9])/([0-9])@{_NUMBER}, ?{_NUMBER}")
-_MOVE = re.compile(
-    rf"{_WORD.pattern}"
-    r"|(?:(?:put|place) )?tile ([0-9])[ ,]*(?:in )?orientation ([0-9])[ ,]*(?:at |on )?"
-    rf"(?:row )?{_NUMBER}[ ,]+(?:column )?{_NUMBER}"
-    "|=([0-9])|(?:choose|take) (?:tile )?([0-9])"
-)
+_NUMBER = "(?:0|-?[1-9][0-9]?)"
+_WORD = re.compile(f"[0-9]/[0-9]@{_NUMBER}, ?{_NUMBER}|=[0-9]")
 _BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 Table = dict[Cell, list[int]]  # for each covered cell the numbers of the tiles on it, from the table up
@@ -88,24 +80,7 @@ def _groups(game: Game) -> tuple[Group, ...]:
     )
     levels = sorted({choice.level or 0 for choice in choices}, reverse=True)
     counts = (f"{sum(choice.level == level for choice in choices)} on level {level}" for level in levels)
-    return (Group(name, listed(counts), choices, _most_typical(moves, game.placements(game.current_player))),)
-
-
-def _most_typical(moves: Sequence[Move], lying: Sequence[Move]) -> int:
-    """Return the index of a placement on the highest level, the one closest to the middle of the tiles."""
-    row, column = _middle(lying or moves[:1])
-    level = max(move.level or 0 for move in moves)
-
-    def distance(number: int) -> float:
-        down, right = _middle(moves[number : number + 1])
-        return math.hypot(down - row, right - column) if moves[number].level == level else math.inf
-
-    return min(range(len(moves)), key=distance)
-
-
-def _middle(moves: Sequence[Move]) -> tuple[float, float]:
-    rows, columns = zip(*(cell for move in moves for cell in move.cells), strict=True)
-    return sum(rows) / len(rows), sum(columns) / len(columns)
+    return (Group(name, listed(counts), choices),)
 
 
 def _corner(moves: tuple[Move, ...]) -> Cell | None:
@@ -120,24 +95,8 @@ def _choice(action: int, move: Move, word: str, group: str) -> LegalMove:
     return LegalMove(action, word, group, piece % NUM_TURNS, str(down), str(right), move.level)
 
 
-def _filters(game: Game) -> dict[str, range | str]:
-    lying = game.placements(game.current_player)
-    reach = MAX_SPREAD if lying else 1
-    places = range(1 - reach, reach)
-    levels = range(1 + max((1 + (move.level or 0) for move in lying), default=0))
-    return {"orientation": range(NUM_TURNS), "row": places, "column": places, "level": levels}
-
-
-def _orientations(piece: str) -> tuple[Cells, ...]:
+def _shapes(piece: str) -> tuple[Cells, ...]:
     return ORIENTED[int(piece[-1])] if re.fullmatch("tile [0-9]", piece) else ()
-
-
-def _to_word(found: re.Match[str]) -> str:
-    digit, *place = [group for group in found.groups() if group]
-    if not place:
-        return f"={digit}"
-    orientation, row, column = place
-    return f"{digit}/{lowest(ORIENTED[int(digit)], orientation)}@{int(row)},{int(column)}"
 
 
 def _why_not(game: Game, word: str) -> str:
@@ -152,7 +111,7 @@ def _why_not(game: Game, word: str) -> str:
         return f"choose a tile first, such as '={digit}'"
     if digit != game.digit:
         return f"the tile to be placed is {game.digit}, not {digit}"
-    if orientation >= NUM_TURNS:
+    if orientation not in DISTINCT[digit]:
         return f"there is no orientation {orientation}; orientations are {listed(DISTINCT[digit])}"
     moves = game.placements(game.current_player)
     if not moves:
@@ -184,15 +143,7 @@ def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
     return f"the tiles would spread over more than {MAX_SPREAD} rows or columns"
 
 
-def _distance(word: str, choice: LegalMove) -> float:
-    match = _WORD.fullmatch(word)
-    if not match or choice.group != f"tile {match[1]}" or choice.row is None or choice.column is None:
-        return math.inf
-    turned = TURNED * (choice.orientation != int(match[2]))
-    return turned + abs(int(choice.row) - int(match[3])) + abs(int(choice.column) - int(match[4]))
-
-
 VIEW = View(
-    *(_rules, _situation, tables, _groups, "tile", _PIECES, _DETAILS, _filters),
-    *(_orientations, _MOVE, _to_word, _why_not, _distance, _FORMS),
+    *(_rules, _situation, tables, _groups, _shapes),
+    *("tile", _DETAILS, _WORD, _why_not, _FORMS),
 )

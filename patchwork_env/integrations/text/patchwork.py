@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 
 from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
-from patchwork_env.integrations.text.view import TURNED, Group, LegalMove, View, listed, lowest
+from patchwork_env.integrations.text.view import Group, LegalMove, View, listed
 from patchwork_env.patchwork.actions import ADVANCE, DISTINCT, FIRST_SPECIAL, ORIENTED, fits, placement
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
@@ -22,21 +21,13 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.notation import COLUMNS, move_text
 
-_PIECES = f"'patch 0' to 'patch {len(PATCHES) - 1}'"
 _DETAILS = "'orientation 3', 'row 2', 'column d' and 'page 2'"
 ADVANCING, SPECIAL = "advance", "special patch"
 _FORMS = (
     "'+' to advance, '12/3@d5' to buy patch 12 and put it in orientation 3 at d5, '*d5' for a special patch"
 )
-_CELL = r"(?:column )?([a-i])[ ,]*(?:row )?([1-9])"
-_WORD = re.compile("([0-9]+)/([0-9]+)@([a-i])([1-9])")
-_MOVE = re.compile(
-    rf"{_WORD.pattern}"
-    rf"|(?:(?:buy|take|place) )?patch ([0-9]+)[ ,]*(?:in )?orientation ([0-9]+)[ ,]*(?:at |on )?{_CELL}"
-    r"|\*([a-i])([1-9])"
-    rf"|(?:(?:put|place) )?(?:a |the )?special(?: patch)?[ ,:]*(?:at |on )?\*?{_CELL}"
-    r"|\+|advance"
-)
+_BUYING = re.compile("([0-9]+)/([0-9]+)@([a-i])([1-9])")
+_WORD = re.compile(rf"{_BUYING.pattern}|\*[a-i][1-9]|\+")
 
 
 def _rules(game: Game) -> str:
@@ -123,23 +114,9 @@ def _name(patch: int) -> str:
     return f"patch {patch}"
 
 
-def _filters(game: Game) -> dict[str, range | str]:
-    turns = range(1 if game.pending_special else len(ORIENTED[0]))
-    return {"orientation": turns, "row": range(1, QUILT_SIZE + 1), "column": COLUMNS}
-
-
-def _orientations(piece: str) -> tuple[Cells, ...]:
+def _shapes(piece: str) -> tuple[Cells, ...]:
     found = re.fullmatch("patch ([0-9]{1,2})", piece)
     return ORIENTED[int(found[1])] if found and int(found[1]) < len(PATCHES) else ()
-
-
-def _to_word(found: re.Match[str]) -> str:
-    match [group for group in found.groups() if group]:
-        case patch, orientation, column, row:
-            return f"{patch}/{lowest(_orientations(f'patch {patch}'), orientation)}@{column}{row}"
-        case column, row:
-            return f"*{column}{row}"
-    return "+"
 
 
 def _why_not(game: Game, word: str) -> str:
@@ -149,7 +126,7 @@ def _why_not(game: Game, word: str) -> str:
         return "a special patch is to be placed first, such as '*d5'"
     if word.startswith("*"):
         return "there is no special patch to place now"
-    patch, orientation, column, row = _WORD.fullmatch(word).groups()  # type: ignore[union-attr]
+    patch, orientation, column, row = _BUYING.fullmatch(word).groups()  # type: ignore[union-attr]
     if len(patch) > 2 or int(patch) not in game.offered:
         return f"patch {patch[:3]} is not offered; the offered patches are {listed(game.offered)}"
     if len(orientation) > 1 or int(orientation) not in DISTINCT[int(patch)]:
@@ -170,19 +147,7 @@ def _why_no_room(game: Game, cells: Cells, row: int, column: int) -> str:
     return f"it would cover {listed(covered)}, which {'is' if len(covered) == 1 else 'are'} covered already"
 
 
-def _distance(word: str, choice: LegalMove) -> float:
-    match = _WORD.fullmatch(word)
-    if match and choice.group == f"patch {match[1]}":
-        turned = TURNED * (choice.orientation != int(match[2]))
-    elif word.startswith("*") and choice.group == SPECIAL:
-        turned = 0
-    else:
-        return math.inf
-    across = COLUMNS.index(choice.word[-2]) - COLUMNS.index(word[-2])
-    return turned + abs(int(choice.word[-1]) - int(word[-1])) + abs(across)
-
-
 VIEW = View(
-    *(_rules, _situation, lambda game, player: str(game), _groups, "patch", _PIECES, _DETAILS, _filters),
-    *(_orientations, _MOVE, _to_word, _why_not, _distance, _FORMS),
+    *(_rules, _situation, lambda game, player: str(game), _groups, _shapes),
+    *("patch", _DETAILS, _WORD, _why_not, _FORMS),
 )

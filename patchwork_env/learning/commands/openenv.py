@@ -3,7 +3,7 @@
 Episodes go over WebSockets, several sessions at once. Prints its address when it answers; Ctrl-C ends it.
 
 patchwork-env openenv
-patchwork-env openenv --game nmbr9 --set players=2 --set shaping=true --port 8100
+patchwork-env openenv --game nmbr9 --set players=2 --set penalty=0.2 --port 8100
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _OPPONENT_HELP = (
     "several times. Those that the page of 'patchwork-env play' lists need not be named"
 )
 _SET_HELP = (
-    "a default of the settings of episodes: seat, rewards, requests, mistakes, penalty, forfeit, shaping, or "
-    "an option of the game such as players=2"
+    "a default of the settings of episodes: seat, rewards, requests, mistakes, penalty, or an option of the "
+    "game such as players=2"
 )
 _IDLE_HELP = "the time without a message after which the game of a session ends (default: 1800)"
 

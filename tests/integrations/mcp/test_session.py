@@ -47,8 +47,8 @@ async def play_through(ask, game_id):
     """Plays the middle one of the listed placements until the game is over; returns the last text."""
     told = await ask("show", game_id=game_id)
     while "The game is over" not in told:
-        words = WORD.findall(await ask("legal_moves", game_id=game_id, page=1))
-        words = words or WORD.findall(await ask("legal_moves", game_id=game_id))
+        words = WORD.findall(await ask("ask", game_id=game_id, request="placements"))
+        words = words or WORD.findall(await ask("ask", game_id=game_id, request="moves"))
         told = await ask("play", game_id=game_id, move=words[len(words) // 2])
     return told
 
@@ -72,7 +72,7 @@ def test_an_opponent_answers_and_undo_goes_back_to_the_clients_own_move(session)
     assert "greedy answered: player 0: " in told
     assert "You are player 1, against player 0" in told
     before = session.game(FIRST)
-    assert "Player 1 played +. " in ask(session, "play", game_id=FIRST, move="advance")
+    assert "Player 1 played +. " in ask(session, "play", game_id=FIRST, move="+")
     assert session.game(FIRST).current_player == 1
     assert "You are player 1, against player 0" in ask(session, "undo", game_id=FIRST)
     assert session.game(FIRST).history == before.history
@@ -96,13 +96,6 @@ def test_games_go_on_from_their_notation(session):
         ask(session, "new_game", notation=game.notation(), variant="2014")
     with pytest.raises(ValueError, match="which is one of patchwork"):
         ask(session, "new_game", notation=game.notation(), game="nmbr9")
-
-
-def test_placements_are_filtered_and_paged(session):
-    ask(session, "new_game", seed=7)
-    assert "page 2 of 8" in ask(session, "legal_moves", game_id=FIRST, group="patch 12", page=2)
-    told = ask(session, "legal_moves", game_id=FIRST, group="12", orientation=1, row=3, column="b")
-    assert WORD.findall(told) == ["12/1@b3"]
 
 
 def test_hints_and_analyses_leave_the_game_as_it_was(session):
@@ -152,8 +145,7 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session):
         ("hint", {"game_id": FIRST, "agent": "program:true"}, "start the server with --opponent"),
         ("new_game", {"opponent": "hf:owner/name"}, "start the server with --opponent"),
         ("analyse", {"game_id": FIRST, "agent": "greedy"}, "agent 'greedy' cannot analyse"),
-        ("legal_moves", {"game_id": FIRST, "group": "patch 12", "page": 9}, "page is 9; allowed are 1 to 8"),
-        ("legal_moves", {"game_id": FIRST, "group": "patch 99"}, "there is no 'patch 99' now"),
+        ("ask", {"game_id": FIRST, "request": "placements of patch 99"}, "there is no 'patch 99' now"),
         (
             "analyse",
             {"game_id": FIRST, "seconds": 61},

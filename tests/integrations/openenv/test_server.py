@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import socket
 import threading
 import time
@@ -28,8 +29,7 @@ from patchwork_env.integrations.openenv import (
     TextObservation,
     create_app,
 )
-from patchwork_env.integrations.openenv.client import LONGEST_TEXT
-from patchwork_env.integrations.openenv.environment import MOST_BYTES
+from patchwork_env.integrations.openenv.environment import LONGEST_TEXT, MOST_BYTES
 from patchwork_env.patchwork import Game
 
 pytestmark = pytest.mark.older
@@ -136,10 +136,10 @@ def test_long_answers_are_read_from_their_end(address):
     [
         ({"seed": -1}, "seed is -1"),
         ({"seed": "x"}, "seed must be an integer"),
-        ({"episode_id": "x" * 256}, "episode_id is"),
+        ({"episode_id": 3}, "episode_id is 3"),
         ({"opponent": "os:system"}, "is not offered"),
         ({"opponent": "/etc/passwd"}, "is not offered"),
-        ({"shape": True}, "there is no option 'shape'; did you mean 'shaping'?"),
+        ({"penalti": 1}, "there is no option 'penalti'; did you mean 'penalty'?"),
         ({"penalty": "x"}, "penalty is 'x'"),
     ],
 )
@@ -236,16 +236,12 @@ def test_pages_of_others_are_refused(address):
     assert [answer.status_code for answer in answers] == [403, 200]
 
 
-@pytest.mark.parametrize(("game", "offered"), [("patchwork", 3), ("nmbr9", 1)])
-def test_without_a_server(game, offered):
+@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
+def test_without_a_server(game):
     env = TextEnvironment(game)
-    assert (env.render_web({}), env.web_actions({})) == (None, [])
-    env.reset(seed=4)
-    assert (env.render_web({}) or "").startswith("<svg")
-    actions = [action["text"] for _, action in env.web_actions({})]
-    assert len(actions) == offered
-    assert env.step(TextAction(text=actions[-1])).played == actions[-1]
-    env.close()  # as the server does when nobody has said anything for long
+    moves = re.findall(r"such as (\S+);", env.reset(seed=4).text)
+    assert env.step(TextAction(text=moves[-1])).played == moves[-1]
+    env.close()  # as the server does after a long time without messages
     with pytest.raises(ValueError, match="this session has no episode"):
         env.step(TextAction(text="moves"))
     assert env.state.has_ended

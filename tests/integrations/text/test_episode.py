@@ -87,31 +87,11 @@ def test_too_many_bad_answers_lose():
     assert not episode.game.is_over
 
 
-@pytest.mark.parametrize("forfeit", ["random", "greedy"])
-def test_too_many_bad_answers_lead_to_a_move(forfeit):
-    episode = begun(mistakes=1, forfeit=forfeit)
-    game = episode.game
-    reply = episode.answer("")
-    assert (reply.kind, reply.reward) == ("position", -0.1)
-    assert game.parse_move(reply.played or "") in game.legal_actions()
-    assert f"{reply.played} was played for you" in reply.text
+def test_a_move_forgives_bad_answers():
     episode = begun(mistakes=2)
-    for answer, left in (("what?", 1), ("+", 2)):  # a good move forgives bad answers
+    for answer, left in (("what?", 1), ("+", 2)):
         episode.answer(answer)
         assert episode.mistakes_left == left
-
-
-def test_the_champions_judge_moves():
-    judgements = []
-    for action in begun().game.legal_actions().tolist()[::100]:
-        trial = begun(shaping=True)
-        reply = trial.answer(trial.game.move_text(action))
-        judgements.append(reply.judgement)
-        assert reply.judgement is not None
-        assert reply.reward == pytest.approx(reply.judgement)
-    assert -1 <= min(judgements) < max(judgements) <= 0
-    of_tiles = [reply.judgement for reply in played(begun("nmbr9", shaping=True, deck_size=6))]
-    assert min(of_tiles) < max(of_tiles) <= 0
 
 
 @pytest.mark.parametrize(
@@ -119,7 +99,6 @@ def test_the_champions_judge_moves():
     [
         ("patchwork", {"opponent": "gredy"}, "opponent 'gredy' is not offered; did you mean 'greedy'?"),
         ("patchwork", {"opponent": "os:system"}, "'os:system' is not offered"),
-        ("patchwork", {"opponent": 3}, "it must be the spec of an agent"),
         ("patchwork", {"seat": 2}, "seat is 2; allowed are 0 to 1"),
         ("patchwork", {"players": 2}, "there is no option 'players'"),
         ("patchwork", {"game": "nmbr9"}, "there is no option 'game'"),
@@ -127,14 +106,11 @@ def test_the_champions_judge_moves():
         ("patchwork", {"penalty": -1}, "penalty is -1; it must be a finite number of at least 0"),
         ("patchwork", {"mistakes": 0}, "mistakes is 0; allowed are 1 to 1000"),
         ("patchwork", {"requests": 10**9}, "requests is 1000000000"),
-        ("patchwork", {"forfeit": "draw"}, "forfeit is 'draw'; allowed are 'loss', 'random', 'greedy'"),
-        ("patchwork", {"shaping": "greedy"}, "shaping is 'greedy'; it must be True or False"),
         ("patchwork", {"rewards": "x"}, "rewards is 'x'"),
         ("patchwork", {"circle": [1]}, "circle"),
         ("nmbr9", {"rewards": "outcome"}, "needs 2 players"),
         ("nmbr9", {"players": 5}, "players is 5"),
         ("nmbr9", {"deck": [10]}, "the deck holds"),
-        ("nmbr9", {"order": "free", "shaping": True}, "does not judge the choice of tiles"),
     ],
 )
 def test_settings_are_checked(game, given, message):
