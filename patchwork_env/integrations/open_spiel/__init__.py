@@ -21,11 +21,11 @@ from patchwork_env.core.extras import from_extra
 with from_extra("open_spiel", f"{__name__} needs"):
     import pyspiel
 
-from patchwork_env.integrations.open_spiel.bots import AgentBot, BotAgent, as_agent, bot
+from patchwork_env.integrations.open_spiel.bots import as_agent, bot
 from patchwork_env.integrations.open_spiel.nmbr9 import Nmbr9Game
 from patchwork_env.integrations.open_spiel.patchwork import PatchworkGame
 
-__all__ = ["AgentBot", "BotAgent", "as_agent", "bot"]
+__all__ = ["as_agent", "bot"]
 
 pyspiel.register_game(PatchworkGame(PatchworkGame.kind.parameters).get_type(), PatchworkGame)
 pyspiel.register_game(Nmbr9Game(Nmbr9Game.kind.parameters).get_type(), Nmbr9Game)

@@ -19,8 +19,6 @@ from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import rules_of
 
 CHANCE, TERMINAL = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
-_HISTORY = "history"
-_Private = pyspiel.PrivateInfoType
 _Information = pyspiel.GameType.Information
 _Utility = pyspiel.GameType.Utility
 _ChanceMode = pyspiel.GameType.ChanceMode
@@ -65,12 +63,9 @@ class Node:
 
 
 def _restored(name: str, record: bytes, dealing: int | None) -> Node:
-    """Return the node of a stored state, whose set-up may be incomplete at a chance node."""
+    """Return the node of a pickled state."""
     rules = rules_of(name)
-    states = np.frombuffer(record, rules.dtype)
-    if dealing is None:
-        return Node(rules.game.from_state(states))
-    return Node(rules.game.unchecked(rules.check_ranges(states)), dealing)
+    return Node(rules.game.unchecked(np.frombuffer(record, rules.dtype)), dealing)
 
 
 class Setting(NamedTuple):
@@ -100,7 +95,8 @@ class Kind(NamedTuple):
     short_name: str  # the name in ``pyspiel.load_game``
     long_name: str
     players: tuple[int, int]  # the lowest and the highest number
-    parameters: Mapping[str, int | str]  # with their defaults, numbers or texts
+    parameters: Mapping[str, int | str]  # the defaults by name
+    recalls: bool  # whether one observation determines all earlier observations and actions of the player
 
     def type_of(self, setting: Setting) -> pyspiel.GameType:
         """Return the type of a game with given parameters."""
@@ -118,10 +114,9 @@ class Kind(NamedTuple):
             min_num_players=self.players[0],
             max_num_players=self.players[1],
             provides_information_state_string=True,
-            provides_information_state_tensor=True,
+            provides_information_state_tensor=self.recalls,
             provides_observation_string=True,
             provides_observation_tensor=True,
-            provides_factored_observation_string=True,
             parameter_specification=dict(self.parameters),
         )
 
@@ -150,8 +145,6 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
     kind: ClassVar[Kind]
     rules: ClassVar[Rules]
-    recalls: ClassVar[bool]
-    """Whether one observation determines all observations and actions of the player so far."""
 
     def __init__(
         self, setting: Setting, first: Node, max_chance_outcomes: int, params: Mapping[str, Any]
@@ -176,20 +169,22 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
     # --- the interface of OpenSpiel -----------------------------------------------------------------------
 
-    def new_initial_state(self, start: Any = None) -> State:
-        """Return the first state of a game, or the state of a position.
+    def new_initial_state(self, position: str | None = None) -> State:
+        """Return the first state of a game, or the state of a position, see ``Game.position_text``."""
+        return State(self, self.first if position is None else self._node_at(position))
 
-        The position is its text, see ``Game.position_text``, the struct of a state, or that as a dictionary.
-        """
-        return State(self, self.first if start is None else self._node_at(_text_of(start)))
-
-    def make_py_observer(self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None) -> Observer:
-        """Return an observer of states."""
+    def make_py_observer(
+        self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
+    ) -> Observer | None:
+        """Return an observer of states for one player; None for only public or only private information."""
         if isinstance(iig_obs_type, Mapping):  # OpenSpiel does so for default observations
             iig_obs_type, params = None, iig_obs_type
         if params:
             raise ValueError(f"observations have no parameters, but {short_repr(params)} are given")
-        return Observer(self, iig_obs_type)
+        kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+        if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+            return None
+        return Observer(self, kind.perfect_recall and not self.kind.recalls)
 
     def max_chance_nodes_in_history(self) -> int:
         """Return the most chance nodes in a game."""
@@ -245,31 +240,14 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         """Remove from a player's tensors, at a chance node, the values that are not decided yet."""
         raise NotImplementedError
 
-    def text(self, node: Node, players: tuple[int, ...] | None) -> str:
-        """Return the position as those players know it together: all for None, what is public for ()."""
-        raise NotImplementedError
-
-    def private_text(self, node: Node, players: tuple[int, ...]) -> str:
-        """Return what several players know beyond the public part."""
-        raise NotImplementedError
-
-    def struct(self, node: Node, player: int | None) -> dict[str, Any]:
-        """Return the table for JSON, as a player knows it; None for all of it."""
+    def text(self, node: Node, player: int | None) -> str:
+        """Return the position as a player knows it; None for all of it."""
         raise NotImplementedError
 
 
 def _loaded(text: str) -> Any:
     """Return a game from its text; unpickling imports this module and so registers the games."""
     return pyspiel.load_game(text)
-
-
-def _text_of(start: Any) -> str:
-    if isinstance(start, pyspiel.StateStruct):
-        start = start.to_dict()
-    text = start.get("position") if isinstance(start, Mapping) else start
-    if not isinstance(text, str):
-        raise ValueError(f"a position is a text or the struct of a state, not {short_repr(start)}")
-    return text
 
 
 class State(pyspiel.State):  # type: ignore[misc]
@@ -359,85 +337,35 @@ class State(pyspiel.State):  # type: ignore[misc]
     def __str__(self) -> str:
         return str(self.get_game().text(self._node, None))
 
-    # --- structs ------------------------------------------------------------------------------------------
-
-    def _to_struct(self) -> dict[str, Any]:
-        return self._struct(None)
-
-    def _to_observation_struct(self, player: int) -> dict[str, Any]:
-        return self._struct(player) | {"observer": player}
-
-    def _struct(self, player: int | None) -> dict[str, Any]:
-        table: RulesGame = self.get_game()
-        seen = None if player is None else (player,)
-        return {
-            "current_player": self._node.player,
-            "is_terminal": self.is_terminal(),
-            "position": table.text(self._node, seen),
-            **table.struct(self._node, player),
-        }
-
-    def _action_to_struct(self, player: int, action: int) -> dict[str, Any]:
-        word = self._action_to_string(player, action)
-        if player == CHANCE:
-            return {"move": word}
-        parts = self._node.game.decode(action)._asdict()
-        return {"move": word, **parts, "cells": sorted(map(list, parts["cells"]))}
-
-    def _struct_to_actions(self, struct: dict[str, Any]) -> list[int]:
-        if not isinstance(struct, Mapping) or "move" not in struct:
-            raise IllegalActionError(
-                f"the struct of an action has a field 'move', unlike {short_repr(struct)}"
-            )
-        return [self.string_to_action(struct["move"])]
-
 
 class Observer:
     """An observer with the interface of ``open_spiel.python.observation``.
 
-    The tensors are those that the environments show, under the same names. With perfect recall they hold all
-    that the player has seen and done: where they do not already, there is one more, ``history``, with
-    ``(action + 1) / num_distinct_actions`` for each outcome of chance and each move so far, then zeros.
-    Observers of what is public alone, or private alone, have a text and no tensors.
+    The tensors are those of the environments, under the same names. With a ``history`` texts also have all
+    actions and outcomes of chance so far, and there are no tensors.
     """
 
-    tensor: Observation | None
-    dict: dict[str, Observation]
-
-    def __init__(self, table: RulesGame, kind: Any = None) -> None:
-        self._kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
-        self._remembers = self._kind.perfect_recall and not table.recalls
-        self._layout = table.rules.layout
-        self.tensor, self.dict = None, {}
-        if self._kind.public_info and self._kind.private_info == _Private.SINGLE_PLAYER:
-            length = table.setting.deals + table.setting.turns if self._remembers else 0
-            self.tensor = np.zeros(self._layout.size + length, np.float32)
-            self.dict = self._layout.as_dict(self.tensor[: self._layout.size])
-            if self._remembers:
-                self.dict[_HISTORY] = self.tensor[self._layout.size :]
+    def __init__(self, table: RulesGame, history: bool) -> None:
+        self._history = history
+        self.tensor: Observation | None = None
+        self.dict: dict[str, Observation] = {}
+        if not history:
+            layout = table.rules.layout
+            self.tensor = np.zeros(layout.size, np.float32)
+            self.dict = layout.as_dict(self.tensor)
 
     def set_from(self, state: State, player: int) -> None:
         """Write a player's observation of a state into the tensors."""
         if self.tensor is None:
             return
         table, node = state.get_game(), state.node
-        view = self.tensor[: self._layout.size]
-        table.rules.kernels.write_observation(node.game.state, 0, player, view)
+        table.rules.kernels.write_observation(node.game.state, 0, player, self.tensor)
         if node.dealing is not None:
             table.hide_undealt(node, self.dict)
-        if self._remembers:
-            history = state.history()
-            self.dict[_HISTORY][:] = 0
-            self.dict[_HISTORY][: len(history)] = np.add(history, 1) / table.rules.num_actions
 
     def string_from(self, state: State, player: int) -> str:
         """Return a player's observation of a state as text."""
-        table, node, kind = state.get_game(), state.node, self._kind
-        each = {_Private.NONE: (), _Private.SINGLE_PLAYER: (player,)}
-        players = each.get(kind.private_info, tuple(range(table.setting.players)))
-        if not kind.public_info:
-            return str(table.private_text(node, players))
-        text = table.text(node, players)
-        if self._remembers:
+        text = str(state.get_game().text(state.node, player))
+        if self._history:
             text += f" history={','.join(map(str, state.history())) or '-'}"
-        return str(text)
+        return text

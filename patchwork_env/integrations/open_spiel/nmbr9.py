@@ -20,7 +20,6 @@ from patchwork_env.integrations.open_spiel.base import (
     numbers_of,
     seed_of,
 )
-from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.rules import RULES
@@ -39,6 +38,7 @@ KIND = Kind(
         "deck_size": 0,
         "rewards": "",
     },
+    recalls=True,  # an observation lists the tiles of all tables in the order in which they were placed
 )
 """The options of ``Game``, with these differences. ``deck`` is a str of digits, with or without spaces.
 ``seed`` is at most 2**31 - 1, and -1 for none. ``deck_size`` 0 stands for as many rounds as there are cards.
@@ -55,7 +55,6 @@ class Nmbr9Game(RulesGame):
 
     kind = KIND
     rules = RULES
-    recalls = True  # an observation lists the tiles of all tables in the order in which they were placed
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         deck, seed = numbers_of(_cards(params["deck"])), seed_of(params)
@@ -126,37 +125,10 @@ class Nmbr9Game(RulesGame):
             tensors["tile"][:] = 0
             tensors["remaining"][game.deck[turned]] += np.float32(0.5)
 
-    def text(self, node: Node, players: tuple[int, ...] | None) -> str:
-        """Return the position; players know the others' tables as they were when the round began."""
+    def text(self, node: Node, player: int | None) -> str:
+        """Return the position; a player knows the others' tables as they were when the round began."""
         dealt = f" dealt={node.dealing}" if node.dealing is not None else ""
-        if players is None:
-            return node.game.position_text() + dealt
-        seen = _seen(node, players)
-        return " ".join((seen.pop("format"), *(f"{name}={value}" for name, value in seen.items()))) + dealt
-
-    def private_text(self, node: Node, players: tuple[int, ...]) -> str:
-        """Return the tiles that those players have chosen or placed in this round."""
-        public, seen = _seen(node, ()), _seen(node, players)
-        names = ("chosen", "tables") if seen != public else ()
-        return " ".join(f"{name}={seen[name]}" for name in names)
-
-    def struct(self, node: Node, player: int | None) -> dict[str, Any]:
-        """Return the tables; a player knows the others' tables as they were when the round began."""
-        game = cast(Game, node.game)
-        everybody = tuple(range(game.num_players))
-        seen = _seen(node, everybody if player is None else (player,))
-        tables = [[] if table == _NOTHING else table.split(";") for table in seen["tables"].split("|")]
-        scores = [engine.points(game.state, 0, who, len(table)) for who, table in enumerate(tables)]
-        return {
-            "scores": scores,
-            "order": game.order,
-            "rounds": game.num_rounds,
-            "round": game.round,
-            "deck": [int(digit) for digit in seen["deck"].split(",") if digit != _NOTHING],
-            "left": [int(number) for number in seen["left"].split(",")],
-            "chosen": [None if digit == _NOTHING else int(digit) for digit in seen["chosen"].split(",")],
-            "tables": tables,
-        }
+        return (node.game.position_text() if player is None else _seen(node, player)) + dealt
 
 
 def _cards(deck: str) -> Sequence[str]:
@@ -171,8 +143,8 @@ def _sort_from(game: Game, first: int) -> None:
     cards.sort()
 
 
-def _seen(node: Node, players: tuple[int, ...]) -> dict[str, str]:
-    """Return the fields of the position as those players know it together: see the notation, and ``left``.
+def _seen(node: Node, player: int) -> str:
+    """Return the position text as a player knows it, with a field ``left``.
 
     ``deck`` has the cards whose place is known, and ``left`` the number of the other ones of each digit.
     """
@@ -182,17 +154,16 @@ def _seen(node: Node, players: tuple[int, ...]) -> dict[str, str]:
     known = game.deck[: _num_known(node, game)]
     rest = game.deck[len(known) :]
     tables, chosen = fields.pop("tables").split("|"), fields.pop("chosen").split(",")
-    for who in set(range(game.num_players)).difference(players):
-        chosen[who] = _NOTHING
-        tables[who] = ";".join(tables[who].split(";")[: game.round]) or _NOTHING
-    return {
-        "format": notation,
-        **fields,
+    for other in set(range(game.num_players)) - {player}:
+        chosen[other] = _NOTHING
+        tables[other] = ";".join(tables[other].split(";")[: game.round]) or _NOTHING
+    fields |= {
         "deck": numbers_text(known),
         "left": numbers_text([rest.count(digit) for digit in range(NUM_DIGITS)]),
         "chosen": ",".join(chosen),
         "tables": "|".join(tables),
     }
+    return " ".join((notation, *(f"{name}={value}" for name, value in fields.items())))
 
 
 def _num_known(node: Node, game: Game) -> int:

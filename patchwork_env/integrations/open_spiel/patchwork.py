@@ -43,14 +43,13 @@ KIND = Kind(
         "special_patches": "revised",
         "rewards": "outcome",
     },
+    recalls=False,
 )
 """``circle`` has all patches with spaces between them, the 1x2 patch (0) last; ``seed`` is that of a
 ``Game(seed)``, at most 2**31 - 1, and -1 for none; ``first_player`` is 0, 1, or -1 if chance decides;
 ``special_patches`` is one of :data:`PRINTS`, and ``rewards`` is ``outcome``, ``margin`` or ``score``."""
 _DRAWN = -1  # the first player that chance decides
 _NUM_DEALT = NUM_PATCHES - 1  # the patches that lie in random order; the 1x2 patch comes last
-_SHOWN = ("positions", "buttons", "incomes", "bonus_owner", "first_finisher", "pending_special")
-_ON_TABLE = ("special_spaces", "offered", "circle")
 
 
 class PatchworkGame(RulesGame):
@@ -58,7 +57,6 @@ class PatchworkGame(RulesGame):
 
     kind = KIND
     rules = RULES
-    recalls = False
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         circle, seed = numbers_of(params["circle"].split()), seed_of(params)
@@ -111,23 +109,9 @@ class PatchworkGame(RulesGame):
         """Remove the player to move; the circle has only the patches that were dealt."""
         tensors["players"][:, 0] = 0
 
-    def text(self, node: Node, players: tuple[int, ...] | None) -> str:
+    def text(self, node: Node, player: int | None) -> str:
         """Return the position, which all players know."""
         return node.game.position_text() + (f" dealt={node.dealing}" if node.dealing is not None else "")
-
-    def private_text(self, node: Node, players: tuple[int, ...]) -> str:
-        """Return an empty str: everything is public."""
-        return ""
-
-    def struct(self, node: Node, player: int | None) -> dict[str, Any]:
-        """Return the table, which all players know."""
-        game = cast(Game, node.game)
-        return {
-            "scores": game.scores(),
-            "special_patches": game.special_patches,
-            **{name: getattr(game, name) for name in (*_SHOWN, *_ON_TABLE)},
-            "quilts": [game.quilt(who).astype(int).tolist() for who in range(NUM_PLAYERS)],
-        }
 
 
 def _bounds_of_scores() -> tuple[int, int]:

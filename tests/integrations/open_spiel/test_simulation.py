@@ -111,26 +111,7 @@ def test_words_of_actions(name):
         for action in actions:
             word = state.action_to_string(player, action)
             assert state.string_to_action(word) == state.string_to_action(player, word) == action
-            struct = state.action_to_struct(player, action)
-            assert struct.to_dict()["move"] == word
-            assert state.struct_to_actions(struct) == [action]
             if action == actions[0]:
                 twin = state.clone()
-                twin.apply_action_struct(struct)
+                twin.apply_action(action)
                 assert str(twin) == str(state.child(action))
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_structs_tell_the_state(name):
-    game = load(name)
-    for state in states_of_a_game(game, 8):
-        struct = state.to_struct().to_dict()
-        assert struct["current_player"] == state.current_player()
-        assert struct["is_terminal"] == state.is_terminal()
-        assert len(struct["scores"]) == game.num_players()
-        seen = state.to_observation_struct(0).to_dict()
-        assert seen["position"] == state.observation_string(0)
-        if not state.is_chance_node():
-            assert str(game.new_initial_state(state.to_struct())) == str(state)
-            assert str(game.new_initial_state(struct)) == str(game.new_initial_state(str(state)))
-    assert struct["scores"] == list(state.position().scores())
