@@ -7,26 +7,17 @@ enforced and without, and :class:`Nmbr9ParallelEnv`. Gymnasium makes :class:`Nmb
 **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has two
 turns of every player: first all choose a tile, then all place it.
 
-**Observations**, masks, unknown options and copies are as in :mod:`~patchwork_env.patchwork_v0`, of the sizes
-that :mod:`~patchwork_env.nmbr9.observation` gives.
+**Observations**, masks, unknown options and copies are as in :mod:`~patchwork_env.patchwork_v0`; see
+:mod:`~patchwork_env.nmbr9.observation` for their sizes.
 
-**Rewards**: with ``"score"`` the points that a placement is worth, digit times level, at once and for its
-player alone. With ``"outcome"`` nothing until the game ends; then 1 for a sole winner and ``-1 / (n - 1)``
-for each of the others; winners with equal scores share their gain, so that all rewards add up to 0. With
-``"margin"``, at the end, the own score less the best of the others, divided by 100.
+**Rewards**: ``"score"``, the default for one player, is the points of a placement, digit times level, for its
+player alone. The others are 0 until the game ends. Then ``"outcome"``, the default for several players, is 1
+for a sole winner and ``-1 / (n - 1)`` for each of the others. Winners with equal scores share their gain, so
+that all rewards add up to 0. ``"margin"`` is the own score less the best of the others, divided by 100.
 
-**Options** are keyword arguments of all environments, except where a class says otherwise:
-
-==================  ==========================================================================================
-``players``         1 (default) to 4
-``observation``     ``"flat"`` (default), one vector, or ``"dict"``
-``rewards``         by default ``"score"`` with one player and ``"outcome"`` with several
-``order``           ``"unknown"`` (default), ``"known"`` or ``"free"``: see :class:`~patchwork_env.nmbr9.Game`
-                    for these, ``max_digit``, ``copies`` and ``deck_size``
-``deck``            the digits in the order in which they come, for all games; ``reset`` takes it for one
-``illegal_action``  ``"terminate"`` the game with -1, or ``"raise"`` an error; self-play always does that
-``render_mode``     ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
-==================  ==========================================================================================
+**Options** are keyword arguments. Those of NMBR 9 are ``players``, ``order``, ``max_digit``, ``copies``,
+``deck_size`` and ``deck``, as in :class:`~patchwork_env.nmbr9.Game`; ``reset`` takes a ``deck`` for one game.
+The others are those of all games, see :class:`~patchwork_env.envs.single.GameEnv`.
 """
 
 from __future__ import annotations
@@ -34,16 +25,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
+from patchwork_env.agents import as_agent, as_agents
 from patchwork_env.envs import self_play
 from patchwork_env.envs.aec import GameAECEnv, WrappedAECEnv
-from patchwork_env.envs.parallel import GameParallelEnv
-from patchwork_env.envs.signatures import (
+from patchwork_env.envs.options import (
     AECOptions,
     BatchOptions,
     SingleOptions,
     VectorOptions,
     list_options,
 )
+from patchwork_env.envs.parallel import GameParallelEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.nmbr9.rules import RULES
@@ -61,7 +53,7 @@ __all__ = [
 
 
 class Nmbr9Options(TypedDict, total=False):
-    """The options of the game, which the table above describes."""
+    """The options of NMBR 9."""
 
     players: int
     order: Literal["unknown", "known", "free"]
@@ -150,20 +142,16 @@ class Nmbr9Env(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    The opponent, which plays for all other players, and ``seat`` are as in
-    :class:`~patchwork_env.patchwork_v0.PatchworkEnv`, as are illegal actions and ``info``.
+    The opponent plays for all other players; specs, illegal actions and ``info`` are as in
+    :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
     """
 
     @list_options(GameEnv, RULES)
     def __init__(self, opponent: Any = "random", **options: Unpack[_Single]) -> None:
-        from patchwork_env.agents import as_agent
-
         super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
 
     def set_opponent(self, opponent: Any) -> None:
         """Change the opponent, a spec or an agent, of games that begin from now on."""
-        from patchwork_env.agents import as_agent
-
         super().set_opponent(as_agent(opponent, game=RULES.name))
 
 
@@ -177,22 +165,17 @@ class Nmbr9VectorEnv(GameVectorEnv):
     >>> actions = [np.flatnonzero(mask)[-1] for mask in infos["action_mask"]]
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
-    Each game is that of a :class:`Nmbr9Env`; the rest is as in
-    :class:`~patchwork_env.patchwork_v0.PatchworkVectorEnv`.
+    Each game is that of a :class:`Nmbr9Env`; see :class:`~patchwork_env.envs.vector.GameVectorEnv`.
     """
 
     @list_options(GameVectorEnv, RULES)
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Unpack[_Vector]) -> None:
-        from patchwork_env.agents import as_agents
-
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
 
     def set_opponents(
         self, opponents: Any, shares: Sequence[float] | None = None, *, at_once: bool = False
     ) -> None:
         """Change the opponents, specs or agents; see :meth:`~patchwork_env.envs.vector.GameVectorEnv`."""
-        from patchwork_env.agents import as_agents
-
         super().set_opponents(as_agents(opponents, game=RULES.name), shares, at_once=at_once)
 
 

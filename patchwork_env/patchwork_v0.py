@@ -13,18 +13,10 @@ for the legal actions, all zeros out of turn.
 for each, the own score less the other's, divided by 100 (``"margin"``). With ``"score"``, they are the change
 of the own score by every move, at once. Episodes are never truncated.
 
-**Options** are keyword arguments of all environments, except where a class says otherwise:
-
-===================  =========================================================================================
-``observation``      ``"flat"`` (default), one vector, or ``"dict"``
-``rewards``          ``"outcome"`` (default), ``"margin"`` or ``"score"``
-``special_patches``  the print of the time track: ``"revised"`` (default) or ``"2014"``
-``first_player``     the player who starts: 0 (default), 1 or ``"random"``
-``illegal_action``   ``"terminate"`` the game with -1, or ``"raise"`` an error; self-play always does that
-``render_mode``      ``"human"``, ``"ansi"``, ``"rgb_array"`` or None (default)
-===================  =========================================================================================
-
-An unknown option is a TypeError, and a value that is not allowed a ValueError; both name the allowed ones.
+**Options** are keyword arguments. ``special_patches`` is the print of the time track, ``"revised"`` (default)
+or ``"2014"``. ``first_player`` is the player who starts: 0 (default), 1 or ``"random"``. The others are those
+of all games, see :class:`~patchwork_env.envs.single.GameEnv`. An unknown option is a TypeError, and a value
+that is not allowed a ValueError; both name the allowed ones.
 
 **Options of** ``reset``: ``circle``, all 33 patch indices clockwise from the neutral token with the 1x2 patch
 (0) last; ``first_player``.
@@ -37,9 +29,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
+from patchwork_env.agents import as_agent, as_agents
 from patchwork_env.envs import self_play
 from patchwork_env.envs.aec import GameAECEnv, WrappedAECEnv
-from patchwork_env.envs.signatures import (
+from patchwork_env.envs.options import (
     AECOptions,
     BatchOptions,
     SingleOptions,
@@ -54,7 +47,7 @@ __all__ = ["PatchworkAECEnv", "PatchworkEnv", "PatchworkVectorEnv", "SelfPlayBat
 
 
 class PatchworkOptions(TypedDict, total=False):
-    """The options of the game, which the table above describes."""
+    """The options of Patchwork."""
 
     special_patches: Literal["revised", "2014"]
     first_player: int | Literal["random"]
@@ -125,28 +118,23 @@ class PatchworkEnv(GameEnv):
     Args:
         opponent: The opponent: ``"random"``, ``"greedy"`` or another spec, the path of a checkpoint, an
             agent, or a function that takes a ``Game`` and returns a legal action.
-        options: Those of the module, with ``illegal_action="terminate"`` by default; and ``seat``, the
-            learner's player number: 0, 1, ``"alternate"`` (default; by turns, starting with 1 after an odd
-            seed and with 0 after an even one) or ``"random"``.
+        options: Those of the game and of :class:`~patchwork_env.envs.single.GameEnv`. With the default
+            ``seat="alternate"``, the learner starts with seat 1 after an odd seed and 0 after an even one.
 
     FileNotFoundError if the opponent is the path of a checkpoint that does not exist.
     """
 
     @list_options(GameEnv, RULES)
     def __init__(self, opponent: Any = "random", **options: Unpack[_Single]) -> None:
-        from patchwork_env.agents import as_agent
-
         super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
 
     def set_opponent(self, opponent: Any) -> None:
         """Change the opponent, a spec or an agent, of games that begin from now on."""
-        from patchwork_env.agents import as_agent
-
         super().set_opponent(as_agent(opponent, game=RULES.name))
 
 
 class PatchworkVectorEnv(GameVectorEnv):
-    """``num_envs`` games of Patchwork, each a learner against an opponent, all in compiled calls.
+    """``num_envs`` games of Patchwork, each a learner against an opponent, in compiled calls.
 
     >>> import gymnasium
     >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
@@ -154,23 +142,19 @@ class PatchworkVectorEnv(GameVectorEnv):
     >>> actions = infos["action_mask"].argmax(axis=1)
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
-    Each game is that of a :class:`PatchworkEnv`, whose opponent may be several in a list here, and all is
-    laid out as in Gymnasium's own vector environments. See :class:`~patchwork_env.envs.vector.GameVectorEnv`
-    for seeds, for how games follow each other, ``copy``, ``opponent_shares`` and ``autoreset_mode``.
+    Each game is that of a :class:`PatchworkEnv`; ``opponent`` may also be a list.
+    :class:`~patchwork_env.envs.vector.GameVectorEnv` describes seeds, ``copy``, ``opponent_shares`` and
+    ``autoreset_mode``.
     """
 
     @list_options(GameVectorEnv, RULES)
     def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Unpack[_Vector]) -> None:
-        from patchwork_env.agents import as_agents
-
         super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
 
     def set_opponents(
         self, opponents: Any, shares: Sequence[float] | None = None, *, at_once: bool = False
     ) -> None:
         """Change the opponents, specs or agents; see :meth:`~patchwork_env.envs.vector.GameVectorEnv`."""
-        from patchwork_env.agents import as_agents
-
         super().set_opponents(as_agents(opponents, game=RULES.name), shares, at_once=at_once)
 
 

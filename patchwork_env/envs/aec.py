@@ -1,9 +1,9 @@
-"""The PettingZoo environment of any game in which agents move one after the other (AEC)."""
+"""The PettingZoo environment in which agents move one after the other (AEC), for any game."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import logger
@@ -26,21 +26,17 @@ from patchwork_env.errors import IllegalActionError
 
 IGNORED_RESET_OPTIONS = ("options",)  # PettingZoo's api_test passes this one
 
+NO_GAME = "no game is on: call reset()"
 _ALL_GAMES = np.zeros(1, np.int64)
 
 
 WrappedAECEnv = AECEnv[str, MaskedObservation, Any]
 
 
-class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
-    """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
+class PettingZooGame:
+    """A game with the agents, spaces and rendering that both interfaces of PettingZoo have."""
 
-    ``observation`` and ``rewards`` are as in :class:`~patchwork_env.envs.single.GameEnv`, as are errors.
-    ``illegal_action`` is ``"raise"``, an error that changes nothing, or ``"terminate"``, which ends the game
-    for all, with -1 for the agent.
-    """
-
-    metadata: dict[str, Any] = {  # noqa: RUF012  # as PettingZoo declares it
+    metadata: ClassVar[dict[str, Any]] = {
         "render_modes": list(RENDER_MODES),
         "render_fps": FRAMES_PER_SECOND,
         "is_parallelizable": False,
@@ -56,30 +52,28 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         illegal_action: str = "raise",
         **options: Any,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._rules = rules
         self._display = Display(render_mode, rules)
         self._named = check_layout(observation)
-        self.raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
+        self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
         self._dealer = Dealer(rules, 1, complete(options, rules.options, type(self)))
         self._kind = check_rewards(rewards, self._dealer.players)
         self._game: BaseGame | None = None
-        self._has_rewards = True  # whether there are rewards of the last step, or accumulated ones, to clear
         modes = list(RENDER_MODES)  # a list of its own, since a wrapper of PettingZoo's appends to it
-        self.metadata = {**self.metadata, "render_modes": modes, "name": f"{rules.name}_v0"}
+        self.metadata = {**self.metadata, "render_modes": modes, "name": f"{rules.name}_v0"}  # type: ignore[misc]
         self.render_mode = render_mode
         self.possible_agents = [f"player_{player}" for player in range(self._dealer.players)]
         self.agents: list[str] = []
         self._players = {agent: player for player, agent in enumerate(self.possible_agents)}
         spaces = GameSpaces(rules)
-        self.observation_spaces = {agent: spaces.masked_space(self._named) for agent in self.possible_agents}
-        self.action_spaces = {agent: spaces.action_space() for agent in self.possible_agents}
+        self.observation_spaces: dict[str, Space[Any]] = {
+            agent: spaces.masked_space(self._named) for agent in self.possible_agents
+        }
+        self.action_spaces: dict[str, Space[Any]] = {
+            agent: spaces.action_space() for agent in self.possible_agents
+        }
         self.state_space = spaces.flat_space()
-
-    @classmethod
-    def wrapped(cls, *args: Any, **options: Any) -> AECEnv[str, MaskedObservation, Any]:
-        """Return the environment that enforces the order of calls and ends the game at an illegal action."""
-        return OrderEnforcing(cls(*args, **{"illegal_action": "terminate", **options}))
 
     def observation_space(self, agent: str) -> Space[MaskedObservation]:
         """Return the space of an agent's observations, the same object at every call."""
@@ -89,18 +83,118 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Return the space of an agent's actions, the same object at every call."""
         return self.action_spaces[self._require_agent(agent)]
 
+    def state(self) -> Observation:
+        """Return the view of ``player_0``: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
+        return self._require_game().observation(0)
+
+    @property
+    def game(self) -> BaseGame:
+        """A copy of the game that is on; RuntimeError before the first :meth:`reset`."""
+        return self._require_game().clone()
+
+    def render(self) -> Any:
+        """Return the game as text or as uint8 ``(height, width, 3)``; show it in a window for ``"human"``."""
+        if self.render_mode is None:
+            logger.warn("render() shows nothing without a render_mode; give one to env()")
+            return None
+        return self._display.show(self._require_game(), tuple(self.possible_agents))
+
+    def close(self) -> None:
+        """Close the window if there is one."""
+        self._display.close()
+
+    def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> BaseGame:
+        set_up = self._dealer.set_up(options, IGNORED_RESET_OPTIONS)
+        if seed is not None:
+            self._dealer.reseed(0, check_seed(seed))
+        states = self._rules.empty_states(1)
+        self._dealer.deal(states, _ALL_GAMES, set_up)
+        game: BaseGame = self._rules.game.unchecked(states)
+        return game
+
+    def _play(self, game: BaseGame, action: int) -> Mapping[int, float]:
+        """Play an action in a game; return the rewards other than 0 by player."""
+        player, before = game.current_player, 0
+        if self._kind == SCORE:
+            before = self._rules.kernels.score(game.state, 0, player)
+        game.play(action)
+        if self._kind != SCORE and not game.is_over:
+            return {}
+        reward = loop(reward_of, self._rules)
+        rewarded = (player,) if self._kind == SCORE else self._players.values()
+        return {each: float(reward(game.state, 0, each, self._kind, before)) for each in rewarded}
+
+    def _view(self, game: BaseGame, player: int) -> MaskedObservation:
+        vector = np.empty(self._rules.layout.size, np.float32)
+        mask = np.empty(self._rules.num_actions, np.int8)
+        loop(write_view, self._rules)(game.state, 0, player, mask, vector)
+        return {
+            "observation": self._rules.layout.as_dict(vector) if self._named else vector,
+            "action_mask": mask,
+        }
+
+    def _change(self, after: dict[str, Any]) -> None:
+        """Change attributes all at once, so that an interrupt finds either the old or the new ones."""
+        self.__dict__.update(after)
+
+    def _require_action(self, action: Any) -> int:
+        """Return the index of an action that exists, else an error."""
+        try:
+            return check_action(action, self._rules.num_actions)
+        except IllegalActionError as error:
+            raise _OutOfSpaceError(str(error)) from None
+
+    def _require_agent(self, agent: Any) -> str:
+        if not isinstance(agent, str) or agent not in self._players:
+            there = ", ".join(self.possible_agents)
+            raise ValueError(f"there is no agent {short_repr(agent)}; there are {there}")
+        return agent
+
+    def _require_game(self) -> BaseGame:
+        if self._game is None:
+            raise RuntimeError(NO_GAME)
+        return self._game
+
+
+class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
+    """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
+
+    ``observation`` and ``rewards`` are as in :class:`~patchwork_env.envs.single.GameEnv`, as are errors.
+    ``illegal_action`` is ``"raise"``, an error that changes nothing, or ``"terminate"``, which ends the game
+    for all, with -1 for the agent.
+    """
+
+    _has_rewards = True  # whether there are rewards of the last step, or accumulated ones, to clear
+
+    @classmethod
+    def wrapped(cls, *args: Any, **options: Any) -> WrappedAECEnv:
+        """Return the environment that enforces the order of calls and ends the game at an illegal action."""
+        return OrderEnforcing(cls(*args, **{"illegal_action": "terminate", **options}))
+
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Begin a game; ValueError if the seed or an option is not allowed.
 
         With a ``seed``, ``0 ... 2**64 - 1``, random numbers start anew: this game is then that of
         ``Game(seed)``. The docstring of the class lists ``options`` for this game.
         """
-        set_up = self._dealer.set_up(options, IGNORED_RESET_OPTIONS)
-        if seed is not None:
-            self._dealer.reseed(0, check_seed(seed))
-        states = self._rules.empty_states(1)
-        self._dealer.deal(states, _ALL_GAMES, set_up)
-        self.begin(self._rules.game.unchecked(states))
+        game, agents = self._deal(seed, options), list(self.possible_agents)
+        rewards = dict.fromkeys(agents, 0.0)
+        after = {
+            "_game": game,
+            "_has_rewards": True,
+            "agents": agents,
+            "rewards": rewards,
+            "_cumulative_rewards": rewards.copy(),
+            "terminations": dict.fromkeys(agents, game.is_over),
+            "truncations": dict.fromkeys(agents, False),
+            "infos": {agent: {} for agent in agents},
+            "agent_selection": agents[game.current_player],
+            "_skip_agent_selection": None,
+        }
+        # A dictionary of its own: Python looks attributes up faster in it than in one that objects share.
+        self.__dict__ = {**self.__dict__, **after}
+        if self.render_mode == "human":
+            self.render()
 
     def step(self, action: int | None) -> None:
         """Play an action of ``agent_selection``; None removes an agent whose game is over.
@@ -110,18 +204,18 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         changed. RuntimeError if no agent is left, or there was no :meth:`reset` yet.
         """
         if not self.agents:
-            raise RuntimeError("no game is on: call reset()")
+            raise RuntimeError(NO_GAME)
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        index, game = self.require_action(action), self._require_game().clone()
+        index, game = self._require_action(action), self._require_game().clone()
         try:
-            gained = self.play(game, index)
+            gained = self._play(game, index)
         except IllegalActionError:
-            if self.raises:
+            if self._raises:
                 raise
-            self.forfeit([agent])
+            self._forfeit()
             return
         after: dict[str, Any] = {"_game": game}
         if gained or self._has_rewards:
@@ -145,17 +239,14 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         """Whether there was a :meth:`reset`."""
         return self._game is not None
 
-    def require_action(self, action: Any) -> int:
-        """Return the index of an action that exists, else an error."""
-        try:
-            return check_action(action, self._rules.num_actions)
-        except IllegalActionError as error:
-            raise _OutOfSpaceError(str(error)) from None
+    def observe(self, agent: str) -> MaskedObservation:
+        """Return fresh arrays of an agent's view and mask, which is all zeros out of turn."""
+        return self._view(self._require_game(), self._players[self._require_agent(agent)])
 
-    def forfeit(self, agents: Iterable[str]) -> None:
-        """End the game for all because some agents chose an illegal action, and get -1 for it."""
+    def _forfeit(self) -> None:
+        """End the game for all, with -1 for ``agent_selection``."""
         EnvLogger.warn_on_illegal_move()
-        penalty = dict.fromkeys(agents, ILLEGAL_REWARD)
+        penalty = {self.agent_selection: ILLEGAL_REWARD}
         after = {
             "rewards": dict.fromkeys(self.agents, 0) | penalty,
             "_cumulative_rewards": self._cumulative_rewards | penalty,
@@ -165,60 +256,6 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
             "_skip_agent_selection": self.agent_selection,
         }
         self._change(after)
-
-    def observe(self, agent: str) -> MaskedObservation:
-        """Return fresh arrays of an agent's view and mask, which is all zeros out of turn."""
-        return self._observation(self._require_game(), self._players[self._require_agent(agent)])
-
-    def _observation(self, game: BaseGame, player: int) -> MaskedObservation:
-        vector = np.empty(self._rules.layout.size, np.float32)
-        mask = np.empty(self._rules.num_actions, np.int8)
-        loop(write_view, self._rules)(game.state, 0, player, mask, vector)
-        return {
-            "observation": self._rules.layout.as_dict(vector) if self._named else vector,
-            "action_mask": mask,
-        }
-
-    def state(self) -> Observation:
-        """Return the view of ``player_0``: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
-        return self._require_game().observation(0)
-
-    @property
-    def game(self) -> BaseGame:
-        """A copy of the game that is on; RuntimeError before the first :meth:`reset`."""
-        return self._require_game().clone()
-
-    def render(self) -> Any:
-        """Return the game as text or as uint8 ``(height, width, 3)``; show it in a window for ``"human"``."""
-        if self.render_mode is None:
-            logger.warn("render() shows nothing without a render_mode; give one to env()")
-            return None
-        return self._display.show(self._require_game(), tuple(self.possible_agents))
-
-    def close(self) -> None:
-        """Close the window if there is one."""
-        self._display.close()
-
-    def begin(self, game: BaseGame) -> None:
-        """Make a game, not copied, the one that is on, with all agents and without rewards."""
-        agents = list(self.possible_agents)
-        rewards = dict.fromkeys(agents, 0.0)
-        after = {
-            "_game": game,
-            "_has_rewards": True,
-            "agents": agents,
-            "rewards": rewards,
-            "_cumulative_rewards": rewards.copy(),
-            "terminations": dict.fromkeys(agents, game.is_over),
-            "truncations": dict.fromkeys(agents, False),
-            "infos": {agent: {} for agent in agents},
-            "agent_selection": agents[game.current_player],
-            "_skip_agent_selection": None,
-        }
-        # A dictionary of its own: Python looks attributes up faster in it than in one that objects share.
-        self.__dict__ = {**self.__dict__, **after}
-        if self.render_mode == "human":
-            self.render()
 
     def _was_dead_step(self, action: int | None) -> None:
         """Remove ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
@@ -238,33 +275,6 @@ class GameAECEnv(AECEnv[str, MaskedObservation, Any]):
         for name in ("_cumulative_rewards", "terminations", "truncations", "infos"):
             after[name] = {agent: value for agent, value in getattr(self, name).items() if agent != gone}
         self._change(after)
-
-    def _change(self, after: dict[str, Any]) -> None:
-        """Change attributes all at once, so that an interrupt finds either the old or the new ones."""
-        self.__dict__.update(after)
-
-    def play(self, game: BaseGame, action: int) -> Mapping[int, float]:
-        """Play an action in any game of these rules; return the rewards other than 0 by player."""
-        player, before = game.current_player, 0
-        if self._kind == SCORE:
-            before = self._rules.kernels.score(game.state, 0, player)
-        game.play(action)
-        if self._kind != SCORE and not game.is_over:
-            return {}
-        reward = loop(reward_of, self._rules)
-        rewarded = (player,) if self._kind == SCORE else self._players.values()
-        return {each: float(reward(game.state, 0, each, self._kind, before)) for each in rewarded}
-
-    def _require_agent(self, agent: Any) -> str:
-        if not isinstance(agent, str) or agent not in self._players:
-            there = ", ".join(self.possible_agents)
-            raise ValueError(f"there is no agent {short_repr(agent)}; there are {there}")
-        return agent
-
-    def _require_game(self) -> BaseGame:
-        if self._game is None:
-            raise RuntimeError("no game is on: call reset()")
-        return self._game
 
 
 class _OutOfSpaceError(IllegalActionError, AssertionError):

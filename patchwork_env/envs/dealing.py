@@ -49,12 +49,6 @@ class Dealer:
         self._seat_streams = seed_streams(None, num_games)
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy or pickle; computing the set-up from the options again validates them."""
-        self.__dict__.update(state)
-        self._usual = self._rules.set_up(self._options, {})
-        self._next %= self.players
-
     def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
         """Return how games begin with the ``options`` of a ``reset``, except the ``ignored`` ones."""
         checked = check_keys(options, self._rules.reset_options, ignored)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.rules import RENDER_MODES, Rules
+from patchwork_env.envs.opponents import Opponent
 
 if TYPE_CHECKING:
     from patchwork_env.drawing import Frame, Window
@@ -49,7 +50,8 @@ class Display:
         return {**self.__dict__, "_window": None}
 
 
-def names_of(seat: int, players: int, others: str) -> tuple[str, ...]:
+def names_of(seat: int, players: int, opponent: Opponent | None) -> tuple[str, ...]:
     """Return the names of the players of a learner's game in drawings."""
-    names = tuple("learner" if player == seat else others for player in range(players))
-    return names if players > 1 else ("player",)
+    if opponent is None or players == 1:
+        return ("player",)
+    return tuple("learner" if player == seat else opponent.name for player in range(players))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,9 +13,10 @@ from gymnasium.error import ResetNeeded
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Actions, Games, list_games, loop
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
-from patchwork_env.envs.opponents import Opponents
+from patchwork_env.envs.opponents import Opponent, Opponents
 from patchwork_env.envs.options import MOST_DEALS, NO_TURN
 from patchwork_env.errors import OpponentError
 
@@ -71,21 +72,8 @@ class LearnerBatch:
         self._scores = np.zeros(num_games, np.int64)  # the learners' before the step, for ``SCORE``
         self._reset_reason: str | None = _NOT_BEGUN
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy or pickle; its records are checked, since compiled rules check no bounds."""
-        self.__dict__.update(state)
-        self.all_games = np.arange(len(self.states))
-        self.seats %= self.dealer.players
-        if self.is_ready:
-            self.rules.game.check_states(self.states)
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether games are on, and not in the middle of a step."""
-        return self._reset_reason is None
-
     def require_ready(self) -> None:
-        """Raise ResetNeeded unless :attr:`is_ready`."""
+        """Raise ResetNeeded unless games are on, and not in the middle of a step."""
         if self._reset_reason is not None:
             raise ResetNeeded(self._reset_reason)
 
@@ -100,6 +88,23 @@ class LearnerBatch:
         """Return copies of all games."""
         self.require_ready()
         return [self.rules.game.unchecked(self.states, i) for i in range(len(self.states))]
+
+    def change_opponents(
+        self,
+        agents: Sequence[Opponent],
+        numbers: npt.ArrayLike | None = None,
+        *,
+        shares: Sequence[float] | None = None,
+        at_once: bool = False,
+    ) -> None:
+        """Change the opponents, at once if no game is on; see :meth:`Opponents.change`.
+
+        ValueError if the games are for one player.
+        """
+        if self.opponents is None:
+            raise ValueError(f"opponents are {short_repr(agents)}; a game for one player has none")
+        at_once = at_once or self._reset_reason is not None
+        self.opponents.change(agents, numbers, shares=shares, at_once=at_once)
 
     # --- playing ------------------------------------------------------------------------------------------
 

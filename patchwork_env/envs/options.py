@@ -1,10 +1,10 @@
-"""Checks of what users pass to environments; every error names the offending value and what is allowed."""
+"""Options of environments: their types, signatures and validation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
-from typing import Any
+from inspect import Parameter, signature
+from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
 from patchwork_env.core.checks import NUM_SEEDS, check_between, check_one_of, check_seed
 from patchwork_env.core.names import short_repr, unknown_option
+from patchwork_env.core.rules import Rules
 
 ILLEGAL_ACTION = ("terminate", "raise")
 """The effects of an illegal action: end the episode, or raise an error and change nothing."""
@@ -22,6 +23,68 @@ NO_ACTION = -1  # what infos give for ``illegal_action`` where there was none
 MOST_DEALS = 100  # the most games in a row that may end before the learner's first turn
 NO_TURN = f"{MOST_DEALS} games in a row were over before the learner's first turn"
 _MANY_ILLEGAL_ENDS = 20
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class AECOptions(TypedDict, total=False):
+    """The options of :class:`~patchwork_env.envs.aec.GameAECEnv`, besides those of the game."""
+
+    observation: Literal["flat", "dict"]
+    rewards: Literal["outcome", "margin", "score"] | None
+    illegal_action: Literal["terminate", "raise"]
+
+
+class SingleOptions(AECOptions, total=False):
+    """The options of :class:`~patchwork_env.envs.single.GameEnv`, besides those of the game."""
+
+    seat: int | Literal["alternate", "random"]
+    render_mode: Literal["human", "ansi", "rgb_array"] | None
+
+
+class VectorOptions(AECOptions, total=False):
+    """The options of :class:`~patchwork_env.envs.vector.GameVectorEnv`, besides those of the game."""
+
+    seat: int | Literal["alternate", "random"]
+    opponent_shares: Sequence[float] | None
+    copy: bool
+    autoreset_mode: AutoresetMode | Literal["NextStep", "SameStep", "Disabled"]
+    render_mode: Literal["ansi", "rgb_array"] | None
+
+
+class BatchOptions(TypedDict, total=False):
+    """The options of :class:`~patchwork_env.envs.self_play.SelfPlayBatch`, besides those of the game."""
+
+    seed: int | None
+    rewards: Literal["outcome", "margin", "score"] | None
+    masks: bool
+    observations: bool
+
+
+def list_options(base: Callable[..., Any], rules: Rules, **changed: Any) -> Callable[[_Function], _Function]:
+    """Decorate a function of ``**options: Unpack[…]``, so that its signature lists each option.
+
+    Names and types are those of the ``TypedDict``. Defaults are those of the rules and of ``base``, to which
+    the function passes its options, except the ``changed`` ones.
+    """
+    defaults = {name: parameter.default for name, parameter in signature(base).parameters.items()}
+    defaults |= {**rules.options, **changed}
+
+    def decorate(function: _Function) -> _Function:
+        own = signature(function)
+        *named, options = own.parameters.values()
+        types = get_type_hints(get_args(get_type_hints(function)[options.name])[0])
+        listed = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kind)
+            for name, kind in types.items()
+        ]
+        function.__signature__ = own.replace(parameters=[*named, *listed])  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+# --- validation ---------------------------------------------------------------------------------------------
 
 
 def complete(
@@ -37,7 +100,7 @@ def complete(
             own = [
                 each.name for each in signature(owner).parameters.values() if each.kind != each.VAR_KEYWORD
             ]
-            raise unknown_option(owner.__name__, name, [*own, *defaults])
+            raise unknown_option(owner.__name__, name, dict.fromkeys([*own, *defaults]))
     return {**defaults, **given}
 
 

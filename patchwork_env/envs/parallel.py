@@ -1,18 +1,18 @@
-"""The PettingZoo environment of any game whose players act at the same time."""
+"""The PettingZoo environment whose agents act at the same time, for any game that allows it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from gymnasium.spaces import Space
 from pettingzoo.utils.env import ParallelEnv
+from pettingzoo.utils.env_logger import EnvLogger
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import copy_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
-from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.aec import NO_GAME, PettingZooGame
 from patchwork_env.envs.options import ILLEGAL_REWARD
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.errors import IllegalActionError
@@ -21,7 +21,7 @@ Rewards = dict[str, float]
 Flags = dict[str, bool]
 
 
-class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
+class GameParallelEnv(PettingZooGame, ParallelEnv[str, MaskedObservation, Any]):
     """One game of any rules whose players act at the same time.
 
     Spaces, rewards, options and the game are those of :class:`~patchwork_env.envs.aec.GameAECEnv`. Every
@@ -29,40 +29,18 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
     not allowed, or the players do not act at the same time.
     """
 
-    metadata: dict[str, Any] = GameAECEnv.metadata
-
     def __init__(self, rules: Rules, render_mode: str | None = None, **options: Any) -> None:
         if not rules.is_simultaneous:
             raise ValueError(f"the players of {rules.title} do not act at the same time")
-        self._aec = GameAECEnv(rules, render_mode, **options)
-        self._rules = rules
-        self.metadata = self._aec.metadata
-        self.render_mode = render_mode
-        self.possible_agents = list(self._aec.possible_agents)
-        self.observation_spaces = self._aec.observation_spaces
-        self.action_spaces = self._aec.action_spaces
-        self.state_space = self._aec.state_space
-
-    @property
-    def agents(self) -> list[str]:  # type: ignore[override]  # computed from the game
-        """All agents while a game is on, else none."""
-        aec = self._aec
-        return [agent for agent in aec.agents if not aec.terminations[agent]]
-
-    def observation_space(self, agent: str) -> Space[MaskedObservation]:
-        """Return the space of an agent's observations, the same object at every call."""
-        return self._aec.observation_space(agent)
-
-    def action_space(self, agent: str) -> Space[Any]:
-        """Return the space of an agent's actions, the same object at every call."""
-        return self._aec.action_space(agent)
+        super().__init__(rules, render_mode, **options)
 
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, MaskedObservation], dict[str, dict[str, Any]]]:
         """Begin a game; return observations and infos of all agents."""
-        self._aec.reset(seed, options)
-        return self._observations(), {agent: {} for agent in self.agents}
+        agents = list(self.possible_agents)
+        self._begin(self._deal(seed, options), agents)
+        return self._observations(), {agent: {} for agent in agents}
 
     def step(
         self, actions: Mapping[str, Any]
@@ -76,59 +54,44 @@ class GameParallelEnv(ParallelEnv[str, MaskedObservation, Any]):
         Returns observations, rewards, terminations, truncations and infos of all agents. IllegalActionError
         for what raises, RuntimeError if no game is on.
         """
-        agents, aec = self.agents, self._aec
+        agents = self.agents
         if not agents:
-            raise RuntimeError("no game is on: call reset()")
-        rewards, game = dict.fromkeys(agents, 0.0), aec.game
-        chosen = {agent: self._require_action(agent, actions) for agent in agents}
+            raise RuntimeError(NO_GAME)
+        game = self.game
+        chosen = {agent: self._action_of(agent, actions) for agent in agents}
         illegal = [agent for agent, action in chosen.items() if not self._is_legal(game, agent, action)]
-        if illegal and aec.raises:
+        if illegal and self._raises:
             raise IllegalActionError(
                 f"action {chosen[illegal[0]]} of {illegal[0]} is not legal; nothing was changed"
             )
+        rewards = dict.fromkeys(agents, 0.0) | dict.fromkeys(illegal, ILLEGAL_REWARD)
         if illegal:
-            aec.forfeit(illegal)
-            rewards |= dict.fromkeys(illegal, ILLEGAL_REWARD)
+            EnvLogger.warn_on_illegal_move()
         else:
             for action in chosen.values():
-                for player, reward in aec.play(game, action).items():
+                for player, reward in self._play(game, action).items():
                     rewards[agents[player]] += reward
-            aec.begin(game)
-        infos: dict[str, dict[str, Any]] = {agent: {} for agent in agents}
-        return self._observations(), rewards, dict(aec.terminations), dict(aec.truncations), infos
+        has_ended = bool(illegal) or game.is_over
+        self._begin(game, [] if has_ended else agents)
+        terminations, truncations = dict.fromkeys(agents, has_ended), dict.fromkeys(agents, bool(illegal))
+        return self._observations(), rewards, terminations, truncations, {agent: {} for agent in agents}
 
-    def state(self) -> Any:
-        """Return the view of ``player_0``: float32 ``(OBSERVATION_SIZE,)``, within ``state_space``."""
-        return self._aec.state()
-
-    @property
-    def game(self) -> BaseGame:
-        """A copy of the game that is on."""
-        return self._aec.game
-
-    def render(self) -> Any:
-        """Return the game as text, as pixels or in a window, as the render mode says."""
-        return self._aec.render()
-
-    def close(self) -> None:
-        """Close the window if there is one."""
-        self._aec.close()
+    def _begin(self, game: BaseGame, agents: list[str]) -> None:
+        self._change({"_game": game, "agents": agents})
+        if self.render_mode == "human":
+            self.render()
 
     def _observations(self) -> dict[str, MaskedObservation]:
-        game = self._aec.game
-        return {
-            agent: self._aec._observation(_turn_of(game, player), player)
-            for player, agent in enumerate(self.possible_agents)
-        }
+        game = self._require_game()
+        return {agent: self._view(_turn_of(game, player), player) for agent, player in self._players.items()}
 
-    def _require_action(self, agent: str, actions: Mapping[str, Any]) -> int:
+    def _action_of(self, agent: str, actions: Mapping[str, Any]) -> int:
         if not isinstance(actions, Mapping) or agent not in actions:
             raise IllegalActionError(f"there is no action of {agent} in {short_repr(actions)}")
-        return self._aec.require_action(actions[agent])
+        return self._require_action(actions[agent])
 
     def _is_legal(self, game: BaseGame, agent: str, action: int) -> bool:
-        state = _turn_of(game, self.possible_agents.index(agent)).state
-        return self._rules.kernels.is_legal(state, 0, action)
+        return self._rules.kernels.is_legal(_turn_of(game, self._players[agent]).state, 0, action)
 
 
 def _turn_of(game: BaseGame, player: int) -> BaseGame:

@@ -178,29 +178,17 @@ class SelfPlayBatch:
         saved = check_saved(saved, self.save())
         names = ("states", "streams", "sampling_streams")
         states, streams, sampling_streams = (saved[name].copy() for name in names)
-        states = self._checked(states.view(self.states.dtype))
-        loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
-
-    def _checked(self, states: States) -> States:
-        """Return external states after validating them, because kernels do not check bounds."""
-        self._rules.game.check_states(states)
-        players = [self._rules.kernels.num_players(states, i) for i in range(len(states))]
-        if set(players) != {self.rewards.shape[1]}:
+        states = self._rules.game.check_states(states.view(self.states.dtype))
+        players = {self._rules.kernels.num_players(states, i) for i in range(len(states))}
+        if players != {self.rewards.shape[1]}:
             raise ValueError(
-                f"the saved games have {sorted(set(players))} players; this environment needs games of "
+                f"the saved games have {sorted(players)} players; this environment needs games of "
                 f"{self.rewards.shape[1]}"
             )
         finished = loop(first_finished, self._rules)(states)
         if finished >= 0:
             raise ValueError(f"the saved game {finished} is over; games of a batch never are")
-        return states
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a copy or pickle: validate its states and compute the outputs again."""
-        self.__dict__.update(state)
-        self._checked(self.states)
-        self._arrays.sampling_streams[:] = self._arrays.sampled_from
-        loop(write_outputs, self._rules)(self._arrays)
+        loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
 
 # --- kernels, in each of which no interrupt divides the games of a batch -----------------------------------

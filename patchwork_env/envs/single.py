@@ -210,8 +210,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             gymnasium.logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make")
             return None
         game, seat, opponent, _ = self._require_episode()
-        others = "" if opponent is None else opponent.name
-        return self._display.show(game, names_of(seat, self._players, others))
+        return self._display.show(game, names_of(seat, self._players, opponent))
 
     def close(self) -> None:
         """Close the window if there is one."""

@@ -36,7 +36,7 @@ from patchwork_env.envs.options import (
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import IllegalActionError, UnknownOptionError
+from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
@@ -99,11 +99,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        if "max_episode_steps" in options:
-            raise UnknownOptionError(
-                f"{type(self).__name__} has no max_episode_steps; gymnasium.make has it, and "
-                "make_vec(…, vectorization_mode='sync')"
-            )
         self._rules = rules
         self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
@@ -221,8 +216,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if self.render_mode is None:
             logger.warn("render() shows nothing without a render_mode; give one to gymnasium.make_vec")
             return None
-        others = [self.opponents[number].name if self.opponents else "" for number in self.opponent_numbers]
-        each = zip(self.games(), self._batch.seats.tolist(), others, strict=True)
+        each = zip(self.games(), self._batch.seats.tolist(), self._opponents_by_game(), strict=True)
         return tuple(self._display.show(game, names_of(seat, self._players, who)) for game, seat, who in each)
 
     def games(self) -> list[BaseGame]:
@@ -265,10 +259,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         are relative shares of the games; None shares them evenly. ValueError if there are no opponents, the
         shares do not fit, or the game is for one player; TypeError if an opponent is not an agent.
         """
-        if self._batch.opponents is None:
-            raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
-        at_once = at_once or not self._batch.is_ready
-        self._batch.opponents.change(opponents, shares=shares, at_once=at_once)
+        self._batch.change_opponents(opponents, shares=shares, at_once=at_once)
 
     # --- as in Gymnasium's SyncVectorEnv ------------------------------------------------------------------
 
@@ -280,31 +271,20 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return an attribute of every game, or the result of a method, as of single environments.
 
-        These are ``action_masks``, ``game``, ``opponent``, ``render``, ``render_mode``, ``seat``, spaces and
-        metadata; another name is an AttributeError. No method takes arguments.
+        These are ``action_masks``, ``game``, ``opponent``, ``render`` and ``seat``; another name is an
+        AttributeError. No method takes arguments.
         """
-        shared = {
-            "action_space": self.single_action_space,
-            "metadata": self.metadata,
-            "observation_space": self.single_observation_space,
-            "render_mode": self.render_mode,
-        }
-        own: dict[str, Callable[..., Any]] = {
+        found: dict[str, Callable[..., Any]] = {
             "action_masks": self.action_masks,
             "game": self.games,
-            "opponent": lambda: (
-                [self.opponents[k] for k in self.opponent_numbers] if self.opponents else None
-            ),
+            "opponent": self._opponents_by_game,
             "render": self.render,
             "seat": self._batch.seats.tolist,
         }
-        if name not in own:
-            if name not in shared:
-                there = ", ".join(sorted([*shared, *own]))
-                raise AttributeError(f"games have no attribute {short_repr(name)}; they have {there}")
-            return (shared[name],) * self.num_envs
-        found = own[name](*args, **kwargs)
-        return (None,) * self.num_envs if found is None else tuple(found)
+        if name not in found:
+            raise AttributeError(f"games have no attribute {short_repr(name)}; they have {', '.join(found)}")
+        values = found[name](*args, **kwargs)
+        return (None,) * self.num_envs if values is None else tuple(values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every game, see :meth:`call`."""
@@ -318,10 +298,15 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """
         if name != "opponent":
             raise AttributeError(f"{short_repr(name)} cannot be set; 'opponent' can")
-        listed = list(values) if isinstance(values, list | tuple) else [values]
-        if isinstance(values, list | tuple) and len(listed) != self.num_envs:
+        is_listed = isinstance(values, list | tuple)
+        listed = list(values) if is_listed else [values]
+        if is_listed and len(listed) != self.num_envs:
             raise ValueError(f"there are {len(listed)} opponents for {self.num_envs} games")
         self.set_opponents(listed, [1] * len(listed))
+
+    def _opponents_by_game(self) -> list[Opponent | None]:
+        opponents: list[Opponent] | list[None] = self.opponents or [None]
+        return [opponents[number] for number in self.opponent_numbers]
 
     # --- what learners see --------------------------------------------------------------------------------
 

@@ -98,11 +98,6 @@ class Game(BaseGame[Move]):
         return tuple(self.state["circle"][0, : self.state["num_patches"][0]].tolist())
 
     @property
-    def starting_circle(self) -> tuple[int, ...]:
-        """The circle as it was when this object began; all 33 patches if that was the start of a game."""
-        return self.root().circle
-
-    @property
     def offered(self) -> tuple[int, ...]:
         """The patches that may be bought: the first three of the circle."""
         return self.circle[: components.NUM_OFFERED]

@@ -184,7 +184,7 @@ def answers():
         envs.reset(seed=1)  # a batch needs it after an error of an opponent
         return answered(cheat, actions, envs, own)
 
-    return Door(play, lambda: envs.games() if envs._batch.is_ready else None, OpponentError)
+    return Door(play, lambda: envs._batch._reset_reason is None and envs.games(), OpponentError)
 
 
 def self_play():

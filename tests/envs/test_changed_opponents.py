@@ -70,7 +70,6 @@ def test_a_batch_has_the_interface_of_gymnasiums_vector_environments():
     assert batch.get_attr("seat") == (1, 0, 1, 0)
     assert list(batch.get_attr("game")) == batch.games()
     assert batch.call("render") == batch.render()
-    assert batch.get_attr("render_mode") == ("ansi",) * 4
     one, other = agents.load("greedy"), agents.load("random")
     batch.set_attr("opponent", [one, one, other, other])
     batch.reset()

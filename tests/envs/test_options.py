@@ -72,7 +72,8 @@ def test_without_options_every_interface_plays_the_game_of_the_seed(rules):
 def test_misspelt_options_are_named_with_the_nearest(name, case):
     for option in (*options_of(name), *case.rules.options):
         wrong = option[:-1]
-        with pytest.raises(UnknownOptionError, match=f"'{wrong}'; did you mean '{option}'"):
+        owner = KINDS.get(name, GameAECEnv).__name__
+        with pytest.raises(UnknownOptionError, match=f"{owner} got .*'{wrong}'; did you mean '{option}'"):
             make(name, case, **{wrong: 1})
 
 

@@ -23,8 +23,6 @@ def test_misspelt_options_are_named_with_the_nearest(name):
     for make in (gymnasium.make, gymnasium.make_vec):
         with pytest.raises(UnknownOptionError, match="'oponent'; did you mean 'opponent'"):
             make(name, oponent=1)
-    with pytest.raises(UnknownOptionError, match="vectorization_mode='sync'"):
-        gymnasium.make_vec(name, max_episode_steps=3)
     envs = gymnasium.make_vec(name, vectorization_mode="sync", max_episode_steps=1)
     _, infos = envs.reset(seed=1)
     assert envs.step(infos["action_mask"].argmax(axis=1))[3].all()

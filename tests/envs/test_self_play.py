@@ -174,16 +174,6 @@ def test_what_was_not_saved_cannot_be_restored(change):
     assert snapshot(env, 5) == before
 
 
-@cases
-def test_pickles_with_states_that_no_game_reaches_are_refused(case):
-    env = batch(case, 5, seed=3)
-    whole = pickle.dumps(env)
-    env.states.view(np.uint8)[:] = 255
-    with pytest.raises(ValueError, match="reaches state 0 of 5"):
-        pickle.loads(pickle.dumps(env))
-    assert snapshot(pickle.loads(whole), 5) == snapshot(batch(case, 5, seed=3), 5)
-
-
 def test_states_of_another_number_of_players_are_refused():
     env, other = nmbr9_v0.SelfPlayBatch(2, seed=1), nmbr9_v0.SelfPlayBatch(2, seed=1, players=3)
     with pytest.raises(ValueError, match=r"the saved games have \[3\] players"):

@@ -54,8 +54,8 @@ def test_signatures_list_every_option_with_its_default(module, name):
 @pytest.mark.parametrize("maker", [GameAECEnv.wrapped, patchwork_v0.env], ids=["base", "game"])
 def test_the_wrapped_environment_ends_games_at_illegal_actions_as_its_signature_says(maker):
     arguments = [patchwork_v0.RULES] if maker == GameAECEnv.wrapped else []
-    assert not maker(*arguments).unwrapped.raises
-    assert maker(*arguments, illegal_action="raise").unwrapped.raises
+    assert not maker(*arguments).unwrapped._raises
+    assert maker(*arguments, illegal_action="raise").unwrapped._raises
 
 
 @pytest.mark.slow

@@ -250,8 +250,8 @@ def test_what_is_noted_of_a_run_changes_no_weight(tmp_path):
     for evaluation, number in zip(evaluations_of(noted)[::-1], (6, 4, 4, 4, 4), strict=False):
         played = [(match.opponent, match.games, match.seed) for match in evaluation.matches]
         assert played == [("greedy", number, 7), ("random", number, 7)]
-        circles = {Game.from_notation(game.notation).starting_circle for game in evaluation.sample_games}
-        assert circles == {Game(7).starting_circle}
+        circles = {Game.from_notation(game.notation).root().circle for game in evaluation.sample_games}
+        assert circles == {Game(7).circle}
     assert list(plain.glob("events*"))
     assert not list(noted.glob("events*"))
     assert load_config(noted / "config.yaml").description == "another"

@@ -196,9 +196,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         at_once: bool = False,
     ) -> None:
         """Change the opponents, or ValueError: see :meth:`patchwork_env.envs.opponents.Opponents.change`."""
-        if self._batch.opponents is None:
-            raise ValueError(f"opponents are {short_repr(opponents)}; a game for one player has none")
-        self._batch.opponents.change(opponents, numbers, at_once=at_once or not self._batch.is_ready)
+        self._batch.change_opponents(opponents, numbers, at_once=at_once)
 
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
