@@ -276,6 +276,16 @@ def reward_of(states: States, i: int, seat: int, kind: int, score: int) -> float
 
 
 @template
+def write_all_rewards(
+    states: States, i: int, player: int, kind: int, score: int, rewards: npt.NDArray[np.float32]
+) -> None:
+    """Write :func:`reward_of` all players, ``(players,)``, for a move of ``player``, who had ``score``."""
+    for seat in range(len(rewards)):
+        gains = kind != SCORE or seat == player  # a move changes the score of its player alone
+        rewards[seat] = reward_of(states, i, seat, kind, score) if gains else 0.0
+
+
+@template
 def write_rewards(
     states: States,
     games: Games,

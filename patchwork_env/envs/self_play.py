@@ -8,7 +8,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.core.batches import SCORE, deal_all, first_finished, first_not_allowed, loop, reward_of
+from patchwork_env.core.batches import (
+    SCORE,
+    deal_all,
+    first_finished,
+    first_not_allowed,
+    loop,
+    write_all_rewards,
+)
 from patchwork_env.core.checks import check_actions, check_flag, check_seed, seed_streams
 from patchwork_env.core.compile import template
 from patchwork_env.core.game import BaseGame
@@ -197,23 +204,15 @@ class SelfPlayBatch:
 @template
 def play_games(batch: BatchArrays) -> None:
     """Play ``batch.actions``, which are legal, start a new game where one ends, and write all outputs."""
-    states, rewards, kind = batch.states, batch.rewards, batch.reward_kind
+    states, kind = batch.states, batch.reward_kind
     for i in range(len(states)):
-        if batch.terminations[i] or kind == SCORE:  # rewards of the last step are left; otherwise all are 0
-            for one in range(rewards.shape[1]):
-                rewards[i, one] = 0
-        if kind == SCORE:
-            player = states[i]["current_player"]
-            before = game.score(states, i, player)
-            game.apply(states, i, batch.actions[i])
-            rewards[i, player] = reward_of(states, i, player, kind, before)
-        else:  # a path of its own, which is measurably faster without the scores
-            game.apply(states, i, batch.actions[i])
+        player, had_ended = states[i]["current_player"], batch.terminations[i]
+        before = game.score(states, i, player) if kind == SCORE else 0
+        game.apply(states, i, batch.actions[i])
         batch.terminations[i] = game.is_over(states, i)
+        if kind == SCORE or had_ended or batch.terminations[i]:  # else all rewards are 0, as before
+            write_all_rewards(states, i, player, kind, before, batch.rewards[i])
         if batch.terminations[i]:
-            if kind != SCORE:
-                for one in range(rewards.shape[1]):
-                    rewards[i, one] = reward_of(states, i, one, kind, 0)
             for one in range(batch.final_scores.shape[1]):
                 batch.final_scores[i, one] = game.score(states, i, one)
             game.deal(states, i, batch.streams, batch.initial_state, batch.flags)

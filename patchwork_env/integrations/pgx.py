@@ -17,13 +17,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env import nmbr9, patchwork
-from patchwork_env.core.batches import SCORE, loop, reward_of
+from patchwork_env.core.batches import loop, write_all_rewards
 from patchwork_env.core.compile import template
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.game import BaseGame
@@ -65,25 +65,15 @@ class _GameState(core.State):
         records = _records(self._record, self.rules)
         return [self.rules.game.from_state(records, i) for i in range(len(records))]
 
-    def to_svg(self, *, color_theme: Literal["light"] | None = None, scale: float | None = None) -> str:
-        """Return our picture of the game as SVG, or a grid of the pictures of a batch.
+    def to_svg(self) -> str:
+        """Return the picture of the game as SVG, or a grid of the pictures of a batch."""
+        return _grid([self.rules.pictures.svg(each) for each in self.games()])
 
-        Args:
-            color_theme: None or ``"light"``, the only one there is.
-            scale: A factor for width and height.
-
-        Raises:
-            ValueError: ``color_theme`` is another one.
-        """
-        if color_theme not in (None, "light"):
-            raise ValueError(f"color_theme is {color_theme!r}; pictures have the theme 'light' only")
-        return _grid([self.rules.pictures.svg(each) for each in self.games()], scale or 1.0)
-
-    def save_svg(self, filename: Any, **options: Any) -> None:
+    def save_svg(self, filename: Any) -> None:
         """Write :meth:`to_svg` to a file whose name ends with ``.svg``."""
         if Path(filename).suffix != ".svg":
             raise ValueError(f"filename is {str(filename)!r}; it must end with .svg")
-        Path(filename).write_text(self.to_svg(**options), encoding="utf-8")
+        Path(filename).write_text(self.to_svg(), encoding="utf-8")
 
 
 @dataclass
@@ -170,7 +160,7 @@ class _GameEnv(core.Env):
         return self._call(self._look, ("observation",), state._record, player)["observation"]
 
     def _call(self, callback: Any, names: Iterable[str], *arguments: Any) -> dict[str, Any]:
-        """The named results of a callback for one game; under ``vmap`` it gets all games at once."""
+        """Return the named results of a callback for one game; ``vmap`` passes it all games at once."""
 
         def on_batch(*given: Any) -> dict[str, Any]:
             """Merge the batch dimensions of arrays ``(*batch, length)`` and split those of the results."""
@@ -291,13 +281,13 @@ def _results(states: States, *arrays: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _records(record: Any, rules: Rules) -> States:
-    """A copy of the bytes ``(…, size of a record)`` as records ``(n,)``."""
+    """Return a copy of the bytes ``(…, size of a record)`` as records ``(n,)``."""
     size = rules.dtype.itemsize
     return np.array(record, np.uint8).reshape(-1, size).view(rules.dtype).reshape(-1)
 
 
 def _streams(bits: npt.NDArray[np.uint32]) -> Streams:
-    """A random stream for each pair of words ``(n, 2)``."""
+    """Return a random stream for each pair of words ``(n, 2)``."""
     return np.array(bits, np.uint32).view(np.uint64).reshape(-1)
 
 
@@ -347,7 +337,7 @@ def _step(
 def _play(
     states: States, i: int, streams: Streams, action: int, kind: int, rewards: npt.NDArray[np.float32]
 ) -> bool:
-    """Plays one action, writes the rewards of all players, and returns whether the game is over."""
+    """Play one action, write the rewards of all players, and return whether the game is over."""
     mover = states[i]["current_player"]
     before = game.score(states, i, mover)
     following = game.play(states, i, action)
@@ -356,33 +346,24 @@ def _play(
         rewards[mover] = ILLEGAL_REWARD
         return True
     game.draw(states, i, streams)
-    is_over = game.is_over(states, i)
-    if kind == SCORE:
-        rewards[mover] = reward_of(states, i, mover, kind, before)
-    elif is_over:
-        for player in range(len(rewards)):
-            rewards[player] = reward_of(states, i, player, kind, 0)
-    return is_over
+    write_all_rewards(states, i, mover, kind, before, rewards)
+    return game.is_over(states, i)
 
 
 @template
 def _observe(states: States, players: npt.NDArray[np.int32], observations: Observation) -> None:
-    """Writes what one player of each game sees."""
+    """Write what one player of each game sees."""
     for i in range(len(states)):
         game.write_observation(states, i, players[i], observations[i])
 
 
-# --- pictures -----------------------------------------------------------------------------------------------
-
-
-def _grid(pictures: list[str], scale: float) -> str:
-    """One SVG document with all pictures, which have one size, side by side in a square."""
+def _grid(pictures: list[str]) -> str:
+    """Return one SVG document with all pictures, which have one size, side by side in a square."""
     columns = math.ceil(math.sqrt(len(pictures)))
     width, height = map(float, re.findall(r'(?:width|height)="([\d.]+)"', pictures[0])[:2])
     parts = [
         picture.replace("<svg ", f'<svg x="{i % columns * width}" y="{i // columns * height}" ', 1)
         for i, picture in enumerate(pictures)
     ]
-    whole = columns * width, math.ceil(len(pictures) / columns) * height
-    size = f'width="{whole[0] * scale}" height="{whole[1] * scale}" viewBox="0 0 {whole[0]} {whole[1]}"'
+    size = f'width="{columns * width}" height="{math.ceil(len(pictures) / columns) * height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
