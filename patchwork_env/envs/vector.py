@@ -168,14 +168,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         Returns observations, rewards, terminations, truncations and infos; errors are those of the single
         environment, and ValueError for actions of another shape or type.
         """
-        return self._step(actions, self._ended)
-
-    def _step(
-        self, actions: npt.ArrayLike, idle: Flags
-    ) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
-        """:meth:`step`, in which ``idle`` games take no action: they have ended or stay unchanged."""
-        batch = self._batch
-        checked, legal = self._check_actions(actions, idle)
+        batch, idle = self._batch, self._ended
+        checked, legal = self._check_actions(actions)
         illegal = ~legal
         if np.count_nonzero(idle):
             illegal[idle] = legal[idle] = False
@@ -367,7 +361,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     # --- checks -------------------------------------------------------------------------------------------
 
-    def _check_actions(self, actions: npt.ArrayLike, idle: Flags) -> tuple[npt.NDArray[np.int64], Flags]:
+    def _check_actions(self, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
         """Return the actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
         self._batch.require_ready()
         checked = check_actions(actions, self.num_envs)
@@ -379,7 +373,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if np.count_nonzero(legal) == self.num_envs:
             return checked, legal
         wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
-        wrong &= ~idle
+        wrong &= ~self._ended
         if np.count_nonzero(wrong):
             game = int(wrong.argmax())
             raise IllegalActionError(
