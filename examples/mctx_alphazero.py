@@ -8,7 +8,13 @@ Each iteration plays ``--turns`` turns of ``--envs`` games, searches every move,
 
 - the policy learns the improved policy of the search (Danihelka et al. 2022, *Policy improvement by planning
   with Gumbel*);
-- the value learns the result of the game as the player to move sees it.
+- the value learns the points that the player to move still gains, minus those of the opponent.
+
+Two choices make it fast:
+
+- A node of the search tree has ``CANDIDATES`` actions, sampled from the policy, instead of 2,026 (Hubert et
+  al. 2021, *Learning and Planning in Complex Action Spaces*).
+- The reward of a move is the points that it gains, so even the first searches find good moves.
 
 Turns do not alternate in Patchwork: a player may move several times in a row. So the sign of a value changes
 only where the next state belongs to the other player, in the search (``discount``) and in the targets.
@@ -35,27 +41,36 @@ from patchwork_env.integrations.pgx import Patchwork
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.patchwork import Game
 
-ENV = Patchwork(first_player="random", rewards="margin")
-SCALE = 2.0  # margins are points / 100; a value of 1 is a win by 50 points
+ENV = Patchwork(first_player="random", rewards="score")
+POINTS = 20.0  # a value of 1 is 20 points
+CANDIDATES = 16
 
 
 class Network(nn.Module):
-    """Logits of all actions, and the expected margin of the player to move, in -1 ... 1."""
+    """A logit for each action, and the expected value of the points to come for the player to move.
 
-    num_actions: int
+    The logit of a placement is the sum of one for its cell and one for its patch and orientation.
+    """
+
     width: int = 256
+    channels: int = 64
 
     @nn.compact
     def __call__(self, observation: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Logits ``(n, actions)`` and values ``(n,)`` of observations ``(n, 307)``."""
+        """Return logits ``(n, 2026)`` and values ``(n,)`` for observations ``(n, 307)``."""
+        kinds = 3 * 8 + 1  # patches in the offer times orientations, and the special patch
+        to_zeros = partial(nn.Dense, kernel_init=nn.initializers.zeros)
         x = nn.relu(nn.Dense(self.width)(observation))
-        for _ in range(2):
-            x = x + nn.Dense(self.width)(nn.relu(nn.LayerNorm()(nn.Dense(self.width)(x))))
-        logits = nn.Dense(self.num_actions, kernel_init=nn.initializers.zeros)(x)
-        return logits, jnp.tanh(nn.Dense(1)(nn.relu(x))[..., 0])
+        x = nn.relu(x + nn.Dense(self.width)(nn.relu(nn.LayerNorm()(nn.Dense(self.width)(x)))))
+        empty = 1 - observation[:, :81].reshape(-1, 9, 9, 1)
+        cells = nn.relu(nn.Conv(self.channels, (5, 5))(empty) + nn.Dense(self.channels)(x)[:, None, None])
+        of_cells = to_zeros(kinds)(cells).reshape(-1, 81, kinds).swapaxes(1, 2)
+        advance, of_kinds = jnp.split(to_zeros(1 + kinds)(x), [1], axis=1)
+        placements = (of_kinds[:, :, None] + of_cells).reshape(-1, kinds * 81)
+        return jnp.concatenate([advance, placements], 1), nn.Dense(1)(x)[:, 0]
 
 
-NETWORK = Network(ENV.num_actions)
+NETWORK = Network()
 
 
 class Samples(NamedTuple):
@@ -63,15 +78,22 @@ class Samples(NamedTuple):
 
     observation: Any  # float32 (…, 307)
     mask: Any  # bool (…, 2026)
-    policy: Any  # float32 (…, 2026), the improved policy of the search
-    value: Any  # float32 (…,), the result of the game for the player to move
-    known: Any  # bool (…,): whether the game ended within the rollout
+    candidates: Any  # int32 (…, CANDIDATES), actions
+    policy: Any  # float32 (…, CANDIDATES), their probabilities after the search
+    value: Any  # float32 (…,), the points to come for the player to move
+
+
+class Node(NamedTuple):
+    """A state in the search tree and its candidates."""
+
+    state: Any  # without observation and mask, which need much memory and have been read
+    candidates: Any  # int32 (n, CANDIDATES)
 
 
 def reward_and_discount(before: Any, after: Any) -> tuple[jax.Array, jax.Array]:
     """The mover's reward, and by what the next value counts for the mover, of batches of states ``(n,)``."""
     movers = before.current_player[:, None]
-    reward = jnp.clip(jnp.take_along_axis(after.rewards, movers, 1)[:, 0] * SCALE, -1, 1)
+    reward = jnp.take_along_axis(after.rewards, movers, 1)[:, 0] / POINTS
     discount = jnp.where(after.current_player == before.current_player, 1.0, -1.0)
     return reward, jnp.where(after.terminated, 0.0, discount)
 
@@ -81,23 +103,40 @@ def masked(logits: jax.Array, mask: jax.Array) -> jax.Array:
     return jnp.where(mask, logits - logits.max(-1, keepdims=True), jnp.finfo(logits.dtype).min)
 
 
-def recurrent(params: Any, key: jax.Array, action: jax.Array, state: Any) -> tuple[Any, Any]:
-    """A step of the search: play an action in every game and evaluate what follows."""
-    after = jax.vmap(ENV.step)(state, action)
-    logits, value = NETWORK.apply(params, after.observation)
-    reward, discount = reward_and_discount(state, after)
-    logits = masked(logits, after.legal_action_mask)
-    return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), after
-
-
-def search(params: Any, key: jax.Array, state: Any, simulations: int) -> Any:
-    """A search for the next action of every game."""
+def expand(params: Any, key: jax.Array, state: Any) -> tuple[Node, jax.Array, jax.Array]:
+    """The node of a state, the logits of its candidates ``(n, CANDIDATES)``, and its value ``(n,)``."""
     logits, value = NETWORK.apply(params, state.observation)
     logits = masked(logits, state.legal_action_mask)
-    root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state)
-    return mctx.gumbel_muzero_policy(
-        params, key, root, recurrent, simulations, invalid_actions=~state.legal_action_mask
+    _, candidates = jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape), CANDIDATES)
+    slim = state.replace(observation=None, legal_action_mask=None)
+    return Node(slim, candidates), jnp.take_along_axis(logits, candidates, 1), value
+
+
+def recurrent(params: Any, key: jax.Array, choice: jax.Array, node: Node) -> tuple[Any, Node]:
+    """A step of the search: play a candidate in every game and evaluate what follows."""
+    action = jnp.take_along_axis(node.candidates, choice[:, None], 1)[:, 0]
+    after = jax.vmap(ENV.step)(node.state, action)
+    following, logits, value = expand(params, key, after)
+    reward, discount = reward_and_discount(node.state, after)
+    return mctx.RecurrentFnOutput(
+        reward=reward, discount=discount, prior_logits=logits, value=value
+    ), following
+
+
+def search(params: Any, key: jax.Array, state: Any, simulations: int) -> tuple[Any, Any, Any]:
+    """Actions to play ``(n,)``, and the candidates of the root with their improved probabilities."""
+    sampling, searching = jax.random.split(key)
+    node, logits, value = expand(params, sampling, state)
+    found = mctx.gumbel_muzero_policy(
+        params,
+        searching,
+        mctx.RootFnOutput(prior_logits=logits, value=value, embedding=node),
+        recurrent,
+        simulations,
+        invalid_actions=~jnp.take_along_axis(state.legal_action_mask, node.candidates, 1),
     )
+    action = jnp.take_along_axis(node.candidates, found.action[:, None], 1)[:, 0]
+    return action, node.candidates, found.action_weights
 
 
 @partial(jax.jit, static_argnums=(3, 4))
@@ -106,39 +145,35 @@ def collect(params: Any, key: jax.Array, state: Any, turns: int, simulations: in
 
     def turn(state: Any, key: jax.Array) -> tuple[Any, Any]:
         searching, dealing = jax.random.split(key)
-        found = search(params, searching, state, simulations)
-        after = jax.vmap(ENV.step)(state, found.action)
-        reward, discount = reward_and_discount(state, after)
-        fresh = jax.vmap(ENV.init)(jax.random.split(dealing, len(reward)))
+        action, candidates, policy = search(params, searching, state, simulations)
+        after = jax.vmap(ENV.step)(state, action)
+        steps = reward_and_discount(state, after)
+        fresh = jax.vmap(ENV.init)(jax.random.split(dealing, len(action)))
+        over = after.terminated
         begun = jax.tree.map(
-            lambda new, old: jnp.where(after.terminated.reshape(-1, *[1] * (new.ndim - 1)), new, old),
-            fresh,
-            after,
+            lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old), fresh, after
         )
-        samples = state.observation, state.legal_action_mask, found.action_weights
-        return begun, (samples, reward, discount)
+        return begun, ((state.observation, state.legal_action_mask, candidates, policy), steps)
 
-    state, (samples, rewards, discounts) = jax.lax.scan(turn, state, jax.random.split(key, turns))
+    state, (samples, steps) = jax.lax.scan(turn, state, jax.random.split(key, turns))
 
     def back(following: Any, step: Any) -> tuple[Any, Any]:
-        value, known = following
         reward, discount = step
-        value, known = reward + discount * value, known | (discount == 0)
-        return (value, known), (value, known)
+        value = reward + discount * following
+        return value, value
 
-    unknown = jnp.zeros_like(rewards[0]), jnp.zeros_like(rewards[0], bool)
-    _, (values, known) = jax.lax.scan(back, unknown, (rewards, discounts), reverse=True)
-    observation, mask, policy = samples
-    return state, Samples(observation, mask, policy, values, known)
+    _, values = jax.lax.scan(back, NETWORK.apply(params, state.observation)[1], steps, reverse=True)
+    observation, mask, candidates, policy = samples
+    return state, Samples(observation, mask, candidates, policy, values)
 
 
 def loss_of(params: Any, samples: Samples) -> jax.Array:
-    """Cross-entropy of the policy, and the squared error of the value where the result is known."""
+    """Cross-entropy of the policy, and the squared error of the value."""
     logits, value = NETWORK.apply(params, samples.observation)
     log_probabilities = jax.nn.log_softmax(masked(logits, samples.mask))
-    policy_loss = -(samples.policy * jnp.where(samples.mask, log_probabilities, 0.0)).sum(-1).mean()
-    errors = jnp.square(value - samples.value) * samples.known
-    return policy_loss + errors.sum() / jnp.maximum(samples.known.sum(), 1)
+    chosen = jnp.take_along_axis(log_probabilities, samples.candidates, 1)
+    policy_loss = -jnp.where(samples.policy > 0, samples.policy * chosen, 0.0).sum(-1).mean()
+    return policy_loss + jnp.square(value - samples.value).mean()
 
 
 def new_learner(optimizer: Any, batch: int) -> Callable[..., tuple[Any, Any, jax.Array]]:
@@ -164,7 +199,7 @@ def new_learner(optimizer: Any, batch: int) -> Callable[..., tuple[Any, Any, jax
 
 def player(params: Any) -> Callable[[Game], int]:
     """The most probable action of a network, without a search."""
-    logits_of = jax.jit(lambda observation: NETWORK.apply(params, observation)[0])
+    logits_of = jax.jit(lambda observation: NETWORK.apply(params, observation[None])[0][0])
 
     def act(game: Game) -> int:
         logits = np.asarray(logits_of(game.observation()))
@@ -192,10 +227,8 @@ def main() -> None:
     if options.load:
         params = serialization.from_bytes(params, options.load.read_bytes())
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(options.learning_rate))
-    moments, learn = (
-        optimizer.init(params),
-        new_learner(optimizer, batch=min(1024, options.envs * options.turns)),
-    )
+    moments = optimizer.init(params)
+    learn = new_learner(optimizer, batch=min(512, options.envs * options.turns))
     began, iteration = time.monotonic(), 0
     while time.monotonic() - began < 60 * options.minutes:
         key, collecting, shuffling = jax.random.split(key, 3)

@@ -18,7 +18,7 @@ def test_it_trains_saves_and_measures(start, tmp_path):
     assert again.endswith(matches)  # the weights play as they did
 
 
-def test_values_change_their_sign_with_the_player():
+def test_rewards_with_their_signs_add_up_to_the_margin():
     import jax
     import numpy as np
 
@@ -26,13 +26,16 @@ def test_values_change_their_sign_with_the_player():
 
     step = jax.jit(jax.vmap(example.ENV.step))
     state = jax.vmap(example.ENV.init)(jax.random.split(jax.random.key(0), 8))
+    first = state.current_player
+    sign, margin = np.ones(8), np.zeros(8)  # as the player sees it who begins
     while not state.terminated.all():
         after = step(state, np.asarray(state.legal_action_mask).argmax(-1))
         reward, discount = example.reward_and_discount(state, after)
-        same = np.asarray(state.current_player == after.current_player)
-        over, goes_on = np.asarray(after.terminated & ~state.terminated), np.asarray(~after.terminated)
-        assert (np.asarray(discount)[goes_on] == np.where(same, 1, -1)[goes_on]).all()
-        assert not np.asarray(discount)[over].any()
-        assert not np.asarray(reward)[goes_on].any()
-        assert (np.abs(np.asarray(reward)[over]) <= 1).all()
+        margin += sign * reward
+        sign *= discount  # 0 after the end
+        goes_on = np.asarray(~after.terminated)
+        assert (sign == np.where(after.current_player == first, 1, -1))[goes_on].all()
         state = after
+    scores = np.array([game.scores() for game in state.games()])
+    expected = (scores[:, 0] - scores[:, 1]) * np.where(first == 0, 1, -1)
+    np.testing.assert_allclose(margin * example.POINTS, expected, atol=1e-3)
