@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
 from patchwork_env.games import GAMES, NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation import play_matches
-from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult, match_cells
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.system import describe_setup
@@ -37,7 +37,7 @@ def row(result: MatchResult) -> list[object]:
     """The row of a match."""
     means = result.means(AGENT)
     figures = [means[name] for name in FIGURES[result.games.game]]
-    return [result.agent, result.opponent, *match_cells(result), *figures]
+    return [result.agent, result.opponent, *result.figures.cells, *figures]
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from benchmarks.keeping import Figures, add_write_option, figure, keep
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import expected_wins
-from patchwork_env.learning.evaluation.runners import runner_of
+from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.sequential import (
     BOUNDS,
     MOST_GAMES,
@@ -59,7 +59,7 @@ def simulate(game: str, test: tuple[float, float], elo: float, matches: int, see
         counts[running] += random.multinomial(BLOCK_SIZE, chances(game, elo), len(running))
         llr[running] = log_likelihood_ratio(counts[running], test)
         running = running[(BOUNDS[0] < llr[running]) & (llr[running] < BOUNDS[1])]
-    return Ended(counts, llr, counts.sum(1) * runner_of(game).games_per_set_up)
+    return Ended(counts, llr, counts.sum(1) * match_part(game).games_per_set_up)
 
 
 def covered(ended: Ended, elo: float) -> float:

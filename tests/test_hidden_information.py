@@ -20,7 +20,7 @@ from patchwork_env.integrations import text
 from patchwork_env.integrations.mcp.session import Session, Table
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings
 from patchwork_env.integrations.text.view import news, notation_of
-from patchwork_env.learning.evaluation.runners import Match, MatchBlock, runner_of
+from patchwork_env.learning.evaluation.runners import Match, MatchBlock, MatchRunner, match_part
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from patchwork_env.protocol.engine import Engine
@@ -154,8 +154,8 @@ def opponents(game):
 
 def match(game):
     name = rules_of(game.state).name
-    match = Match((0, 1), ("", ""), name, runner_of(name).variants[0], 2, 3)
-    runner = runner_of(name)((SPY, SPY), MatchBlock(match, 0, 1))
+    match = Match((0, 1), ("", ""), name, match_part(name).variants[0], 2, 3)
+    runner = MatchRunner((SPY, SPY), MatchBlock(match, 0, 1))
     runner.states, runner._tracked = game.state, (game,)
     return runner._ask(SPY, ONE)[0].tolist()
 

@@ -51,17 +51,10 @@ cautious = "own_row.cautious:Cautious"
 """
 
 OWN_PARTS = """
-from patchwork_env.core.parts import GameParts
+from patchwork_env.core.parts import GameParts, MatchPart
 
-PARTS = GameParts(runner="own_row.runner:RowRunner")
-"""
-
-OWN_RUNNER = """
-from patchwork_env.learning.evaluation.runners import MatchRunner
-
-
-class RowRunner(MatchRunner):
-    game = "row"
+PARTS = GameParts(matches="own_row.parts:MATCHES")
+MATCHES = MatchPart()
 """
 
 OWN_AGENT = """
@@ -191,7 +184,7 @@ def test_a_game_and_an_agent_of_an_installed_package_work_in_every_process(wheel
     project = tmp_path / "own"
     (project / "own_row").mkdir(parents=True)
     (project / "pyproject.toml").write_text(OWN_PROJECT, encoding="utf-8")
-    for name, source in (("cautious", OWN_AGENT), ("parts", OWN_PARTS), ("runner", OWN_RUNNER)):
+    for name, source in (("cautious", OWN_AGENT), ("parts", OWN_PARTS)):
         (project / "own_row" / f"{name}.py").write_text(source, encoding="utf-8")
     for path in (PROJECT / "tests" / "toy").glob("*.py"):
         shutil.copy(path, project / "own_row")

@@ -40,7 +40,7 @@ INTERNAL = re.findall(
     GAMES TRAINER add_snapshot_if_due begin by_set_up check_game check_states choose_opponents close
     encode_fully features_of fixed_values forfeit get_extra_state has_game joined kept kind_scores kinds_of
     load_opponent_keys load_state_dict look_ahead looks_ahead metadata model_config num_kinds opponent_keys
-    pictures placement_maps prepare_maps record_results require_action rules runner set_extra_state set_ups
+    part pictures placement_maps prepare_maps record_results require_action rules set_extra_state set_ups
     state_dict step_async step_wait successor_values_of successor_values_shape test trunk_of unchecked
     workspace wrapped
     """,

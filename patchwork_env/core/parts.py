@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from patchwork_env.core.kernels import States
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +27,8 @@ class GameParts:
         champion: The name of the strongest agent in specs; no reference.
         network: The :class:`~patchwork_env.agents.networks.PolicyNetwork`, which has the features too.
         value: The game of the algorithms that learn a value, made from a configuration.
-        runner: The :class:`~patchwork_env.learning.evaluation.runners.MatchRunner`, with the figures of a
-            match.
+        matches: The :class:`MatchPart`, with the figures of a match.
         view: The :class:`~patchwork_env.integrations.text.view.View`, which puts positions in words.
-        report: The ``GameWords`` of the pages about runs, in ``learning/reports/run_page.py``.
         page: The :class:`~patchwork_env.service.positions.PagePart`: options, positions and components.
         figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
         is_learned_alone: Whether PPO learns the game alone, for points; no reference.
@@ -36,10 +41,52 @@ class GameParts:
     champion: str | None = None
     network: str | None = None
     value: str | None = None
-    runner: str | None = None
+    matches: str | None = None
     figures: str | None = None
     view: str | None = None
-    report: str | None = None
     page: str | None = None
     is_learned_alone: bool = False
     network_settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchPart:
+    """The matches of a game between two players, and their figures.
+
+    Attributes:
+        set_up: The common set-up of both sides, in a word, such as ``"circle"``.
+        variant, variants: The game's option for its variant, empty without variants, and its values, the
+            usual one first.
+        is_noninteractive: Whether the players do not interact. Every set-up is then played once; otherwise
+            also with seats swapped.
+        figures: The names of the figures that results have of both sides; ``"score"`` and ``"turns"`` are
+            known for every game.
+        shares: The figures whose means are shares of the games.
+        in_rankings: The figures in tables of many agents.
+        figures_of: Computes figures of both players at the end of games from their last ``(n,)`` records: by
+            name, arrays ``(n, 2)``. None for the score alone.
+        counted: The figures that are counted during games.
+        count: The kernel ``count(states, games, actions, counts)`` that plays actions in the listed games and
+            adds to ``counts``, int64 ``(n, len(counted))``.
+    """
+
+    set_up: str = "set-up"
+    variant: str = ""
+    variants: tuple[str, ...] = ("",)
+    is_noninteractive: bool = False
+    figures: tuple[str, ...] = ("score", "turns")
+    shares: tuple[str, ...] = ()
+    in_rankings: tuple[str, ...] = ("score",)
+    figures_of: Callable[[States], Mapping[str, npt.NDArray[Any]]] | None = None
+    counted: tuple[str, ...] = ()
+    count: Callable[..., None] | None = None
+
+    @property
+    def games_per_set_up(self) -> int:
+        """The number of games with each circle or deck."""
+        return 1 if self.is_noninteractive else 2
+
+    @property
+    def metric(self) -> str:
+        """The figure by which agents are compared."""
+        return "score" if self.is_noninteractive else "win_rate"

@@ -9,8 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.parts import MatchPart
+from patchwork_env.nmbr9.components import ORDERS
 from patchwork_env.nmbr9.engine import apply, is_over, score
 from patchwork_env.nmbr9.state import States, empty_states
+
+_TILES_ON_LEVELS = ("tiles_on_level_1", "tiles_on_level_2", "tiles_on_level_3")
 
 
 class GameStats:
@@ -33,7 +37,7 @@ class GameStats:
         """Do nothing."""
 
 
-def player_figures(finals: States, players: int) -> dict[str, npt.NDArray[np.int64]]:
+def player_figures(finals: States, players: int = 2) -> dict[str, npt.NDArray[np.int64]]:
     """Return the figures of the first players at the end of ``n`` games by name, int64 ``(n, players)``.
 
     ``levels`` is the number of levels with tiles, the table included; the others are the ``score`` and the
@@ -44,7 +48,7 @@ def player_figures(finals: States, players: int) -> dict[str, npt.NDArray[np.int
     levels = finals["level"][:, :players].astype(np.int64)
     is_placed = np.arange(levels.shape[2]) < finals["num_rounds"][:, None, None]
     levels = np.where(is_placed, levels, -1)
-    tiles = {f"tiles_on_level_{level}": (levels == level).sum(2) for level in (1, 2, 3)}
+    tiles = {name: (levels == level).sum(2) for level, name in enumerate(_TILES_ON_LEVELS, 1)}
     return {
         "score": scores,
         "levels": 1 + levels.max(2),
@@ -88,3 +92,14 @@ def _list_finals(states: States, actions: npt.NDArray[np.int64], finals: States)
             apply(finals, ended, actions[i])
             ended += is_over(finals, ended)
     return ended
+
+
+MATCHES = MatchPart(
+    set_up="deck",
+    variant="order",
+    variants=ORDERS,
+    is_noninteractive=True,
+    figures=("score", "levels", "tiles_on_the_table", *_TILES_ON_LEVELS, "tiles_higher_up"),
+    in_rankings=("score", "levels"),
+    figures_of=player_figures,
+)

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.core.compile import kernel
+from patchwork_env.core.parts import MatchPart
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, FIRST_SPECIAL
-from patchwork_env.patchwork.components import NUM_CELLS, NUM_PLAYERS
+from patchwork_env.patchwork.components import NUM_CELLS, NUM_PLAYERS, VARIANTS
 from patchwork_env.patchwork.engine import apply, empty_cells, is_over, score
 from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork.tables import PRICES
@@ -20,6 +21,9 @@ SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
 """The counts of an economy: buttons paid for patches, received at income marks, and for advancing."""
 _TURNS = 3
 _NUM_COUNTED = 4
+_PATCHES, _SPECIALS = 3, 4  # further counts of matches: what a player placed
+_COUNTED = ("buttons_spent", "buttons_from_income", "buttons_from_advancing", "patches", "special_patches")
+"""The names of the counts of matches."""
 
 
 class GameStats:
@@ -156,3 +160,31 @@ def _count_up(finals: States, scores: npt.NDArray[np.int64], empty: npt.NDArray[
         for player in range(NUM_PLAYERS):
             scores[i, player] = score(finals, i, player)
             empty[i, player] = empty_cells(finals, i, player)
+
+
+@kernel
+def _play_counting(
+    states: States,
+    games: npt.NDArray[np.int64],
+    actions: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+) -> None:
+    """Play actions in the listed games and count them for the player who acts."""
+    for k in range(len(games)):
+        action, sums = actions[k], counts[games[k]]
+        apply_counting(states, games[k], action, sums)
+        sums[_PATCHES] += ADVANCE < action < FIRST_SPECIAL
+        sums[_SPECIALS] += action >= FIRST_SPECIAL
+
+
+MATCHES = MatchPart(
+    set_up="circle",
+    variant="special_patches",
+    variants=VARIANTS,
+    figures=("score", "empty_cells", "bonus_tile", "income", "buttons", *_COUNTED, "turns"),
+    shares=("bonus_tile",),
+    in_rankings=("score", "empty_cells"),
+    figures_of=player_figures,
+    counted=_COUNTED,
+    count=_play_counting,
+)

@@ -7,20 +7,22 @@ import pytest
 from benchmarks.benchmark import GAMES, PAGES, TASKS, check_protocol, comparisons, figures_of, read_results
 from benchmarks.keeping import FOLDER
 from patchwork_env.learning.evaluation.matches import fingerprint
+from patchwork_env.learning.evaluation.records import RunEvaluation
+from patchwork_env.learning.evaluation.results import MatchFigures
 from patchwork_env.learning.evaluation.tables import MARKDOWN
 from patchwork_env.learning.reports.comparison import as_text
 from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 from tests.scripts import ROOT, run_benchmark
 
 RESULTS = ROOT / "benchmarks" / "results"
-MATCH = {"opponent": "greedy", "games": GAMES, "seed": 2026, "special_patches": "revised"}
+MATCH = {"opponent": "greedy", "games": GAMES, "seed": 2026, "variant": "revised"}
 MATCH |= {"win_rate": 0.5, "score_difference": 1.0, "sides": {"agent": {"score": 20.0}}}
 
 
 def result_with(run=0, weights="ab", **match):
-    evaluation = {"steps": 1000, "minutes": 2.0, "matches": ({**MATCH, **match},)}
     told = {"name": "mine", "seed": run, "game": "patchwork", "algorithm": "mine", "configuration": {}}
-    return RunResult.model_validate({**told, "starts": (), "weights": weights, "evaluations": (evaluation,)})
+    evaluation = RunEvaluation(1000, 2.0, (MatchFigures(**MATCH | match),))
+    return RunResult(**told, starts=(), weights=weights, evaluations=(evaluation,))
 
 
 def test_opponents_are_those_of_the_tasks():
@@ -40,7 +42,7 @@ def test_the_page_lists_the_tasks():
     [
         ({"games": 400}, r"games, seed and variant against greedy are \(400, 2026, 'revised'\)"),
         ({"seed": 0}, "patchwork-greedy has"),
-        ({"special_patches": "2014"}, "'2014'"),
+        ({"variant": "2014"}, "'2014'"),
         (
             {"opponent": "random"},
             "takes part in no task: its last evaluation met none of greedy, ppo-v1, champion-v1:",

@@ -8,10 +8,9 @@ PARTS = GameParts(
     champion="nmbr9_champion",
     network="patchwork_env.agents.nmbr9.policy_network:Nmbr9Network",
     value="patchwork_env.learning.algorithms.td.nmbr9:Nmbr9Value",
-    runner="patchwork_env.learning.evaluation.runners:Nmbr9Runner",
+    matches="patchwork_env.nmbr9.figures:MATCHES",
     figures="patchwork_env.nmbr9.figures",
     view="patchwork_env.integrations.text.nmbr9:VIEW",
-    report="patchwork_env.learning.reports.run_page:NMBR9_WORDS",
     page="patchwork_env.service.positions:NMBR9_PAGE",
     is_learned_alone=True,
 )

@@ -8,10 +8,9 @@ PARTS = GameParts(
     champion="champion",
     network="patchwork_env.agents.patchwork.policy.network:PatchworkNetwork",
     value="patchwork_env.learning.algorithms.td.patchwork:PatchworkValue",
-    runner="patchwork_env.learning.evaluation.runners:PatchworkRunner",
+    matches="patchwork_env.patchwork.figures:MATCHES",
     figures="patchwork_env.patchwork.figures",
     view="patchwork_env.integrations.text.patchwork:VIEW",
-    report="patchwork_env.learning.reports.run_page:PATCHWORK_WORDS",
     page="patchwork_env.service.positions:PATCHWORK_PAGE",
     network_settings=("channels", "offers", "lookahead"),
 )

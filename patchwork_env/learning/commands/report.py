@@ -7,6 +7,7 @@ patchwork-env report runs/ppo runs/ppo-2 --out comparison.html
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
@@ -41,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     labels = [run.label for run in runs]
     for k, run in enumerate(runs):
         if labels.count(run.label) > 1:  # folders of one name in different places
-            runs[k] = run.model_copy(update={"label": run.source})
+            runs[k] = replace(run, label=run.source)
     out = options.out or options.runs[0] / "report.html"
     write_text(out, render_page(runs))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")

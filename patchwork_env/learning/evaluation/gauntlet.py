@@ -30,13 +30,8 @@ from patchwork_env.learning.evaluation.matches import (
 )
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Bounds, show_bounds
-from patchwork_env.learning.evaluation.results import (
-    MATCH_COLUMNS,
-    MatchResult,
-    match_cells,
-)
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchResult
 from patchwork_env.learning.evaluation.runners import Match
-from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tables import TEXT, Column, Table, render
 from patchwork_env.learning.evaluation.tournament import Standings
@@ -172,7 +167,6 @@ class GauntletResult:
             "skipped": list(self.skipped),
             "rating": self.rating,
             "interval": list(self.interval),
-            "confidence": CONFIDENCE,
             "matches": [match | {"opponent_rating": float(member.rating)} for match, member in matches],
             "seconds_per_move": self.seconds_per_move,
             "made_with": made_with(),
@@ -182,7 +176,7 @@ class GauntletResult:
         """Return the result as text, markdown or latex; as csv the matches alone, without the rating."""
         columns = [Column("against"), Column("its rating", "{:.0f}".format), *MATCH_COLUMNS]
         rows = [
-            [result.opponent, float(member.rating), *match_cells(result)]
+            [result.opponent, float(member.rating), *result.figures.cells]
             for member, result in zip(self.pool.members, self.results, strict=True)
         ]
         reservations = f" ({'; '.join(self.reservations)})" if self.reservations else ""

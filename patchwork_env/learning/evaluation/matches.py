@@ -239,7 +239,7 @@ def _try_block(players: Sequence[Agent], block: runners.MatchBlock) -> _Outcome:
     match = block.match
     agent, opponent = (players[side] for side in match.sides)
     try:
-        runner = runners.runner_of(match.game)((agent, opponent), block)
+        runner = runners.MatchRunner((agent, opponent), block)
         games = runner.run()
     except (IllegalActionError, OpponentError) as error:
         return error
@@ -260,11 +260,11 @@ def check_games(games: Any, game: str = PATCHWORK) -> int:
     number = as_integer(games, "games")
     if number > MOST_GAMES:
         raise ValueError(f"games is {short_repr(number)}; it must be at most {MOST_GAMES:,}")
-    runner = runners.runner_of(game)
-    if runner.is_noninteractive:
+    part = runners.match_part(game)
+    if part.is_noninteractive:
         return check_at_least_one(number, "games")
     if number < 2 or number % 2:
-        why = f"every {runner.set_up} is played from both seats"
+        why = f"every {part.set_up} is played from both seats"
         raise ValueError(f"games is {number}; it must be even and at least 2, for {why}")
     return number
 

@@ -1,9 +1,10 @@
-"""The result of a match between two agents: figures of every game, their means, and how sure these are."""
+"""The results of matches: the figures of every game, and their record, which tables and files show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,16 +14,12 @@ import numpy.typing as npt
 from patchwork_env.agents.usage import Usage
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
+from patchwork_env.core.parts import MatchPart
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, MatchRunner, runner_of
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, match_part
 from patchwork_env.learning.evaluation.sequential import SequentialTest
-from patchwork_env.learning.evaluation.statistics import (
-    CONFIDENCE,
-    Interval,
-    mean_interval,
-    win_rate_interval,
-)
-from patchwork_env.learning.evaluation.tables import DIFFERENCE_COLUMNS, WIN_COLUMNS, Column, Table
+from patchwork_env.learning.evaluation.statistics import Interval, mean_interval, win_rate_interval
+from patchwork_env.learning.evaluation.tables import Column, Table, interval_columns
 from patchwork_env.learning.system import made_with
 
 if TYPE_CHECKING:
@@ -30,12 +27,68 @@ if TYPE_CHECKING:
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
+SIDES = ("agent", "opponent")
+MATCH_COLUMNS = [
+    Column("games"),
+    *interval_columns("wins", "{:.1%}"),
+    *interval_columns("score difference", "{:+.1f}"),
+]
+"""The columns of a match in tables; see :attr:`MatchFigures.cells`."""
 _TIE = 0.5  # the share of a win that a tie counts for
 _NAME_WIDTH = 22  # the length of the longest name of a figure
 _WIDTH, _SMALL = 960, 3
 """The width of a picture in pixels, and the number of earlier positions in a row below the last one."""
 
 _Game = TypeVar("_Game", bound=BaseGame[Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchFigures:
+    """The record of a match, as files hold it; docs/reference/formats.md describes the fields.
+
+    Exported results have only the fields without defaults, and of ``sides`` only the score of the agent.
+    """
+
+    agent: str = ""
+    opponent: str
+    games: int
+    seed: int
+    variant: str
+    win_rate: float
+    win_rate_interval: Interval | None = None
+    win_rate_starting: float | None = None
+    win_rate_following: float | None = None
+    ties: float = 0.0
+    score_difference: float
+    score_difference_interval: Interval | None = None
+    score_intervals: dict[str, Interval | None] = field(default_factory=dict)
+    sprt: dict[str, Any] | None = None
+    forfeits: dict[str, int] = field(default_factory=dict)
+    turns_per_game: float = 0.0
+    sides: dict[str, dict[str, float]]
+
+    @property
+    def score(self) -> float:
+        """The mean score of the agent."""
+        return self.sides["agent"]["score"]
+
+    @property
+    def cells(self) -> list[Any]:
+        """The values for :data:`MATCH_COLUMNS`."""
+        return [
+            *(self.games, self.win_rate, self.win_rate_interval),
+            *(self.score_difference, self.score_difference_interval),
+        ]
+
+
+@dataclass(frozen=True)
+class SampleGame:
+    """A game of a match: its players by seat, the seat of the winner, None for a tie, and all moves."""
+
+    opponent: str
+    players: tuple[str, str]
+    winner: int | None
+    notation: str
 
 
 @dataclass(frozen=True)
@@ -45,7 +98,7 @@ class MatchResult:
     Attributes:
         agent, opponent: The names of the agent that is measured and of the one that it is measured against.
         seed: The seed of the set-ups and of both agents' random numbers.
-        variant: The variant of the game; see :attr:`MatchRunner.variant`.
+        variant: The variant of the game; empty if the game has no variants.
         games: The figures of every game.
         seconds: The seconds that the agent and the opponent took to choose their actions.
         kept: The first games of the match move by move, as many as were asked for.
@@ -76,24 +129,47 @@ class MatchResult:
                 total.add(of_part)
         return replace(parts[0], games=games, seconds=(first, second), kept=kept, usage=usage)
 
-    @property
-    def runner(self) -> type[MatchRunner]:
-        """The runner of the game's matches."""
-        return runner_of(self.games.game)
+    @cached_property
+    def figures(self) -> MatchFigures:
+        """The means over all games and their 95% intervals, which count each circle or deck once."""
+        games, scores = self.games, self.games.scores
+        differences = scores[:, AGENT] - scores[:, OPPONENT]
+        interacts = not self.part.is_noninteractive
+        return MatchFigures(
+            agent=self.agent,
+            opponent=self.opponent,
+            games=len(games),
+            seed=self.seed,
+            variant=self.variant,
+            win_rate=float(games.agent_wins.mean()),
+            win_rate_interval=self.interval,
+            win_rate_starting=float(games.agent_wins[games.agent_starts].mean()) if interacts else None,
+            win_rate_following=float(games.agent_wins[~games.agent_starts].mean()) if interacts else None,
+            ties=float((games.agent_wins == _TIE).mean()),
+            score_difference=float(differences.mean()),
+            score_difference_interval=mean_interval(self.by_set_up(differences)),
+            score_intervals={
+                name: mean_interval(self.by_set_up(scores[:, side])) for side, name in enumerate(SIDES)
+            },
+            sprt=self.test.as_dict() if self.test else None,
+            forfeits={name: int(games.forfeits[:, side].sum()) for side, name in enumerate(SIDES)},
+            turns_per_game=float(games.turns.sum(1).mean()),
+            sides={name: self.means(side) for side, name in enumerate(SIDES)},
+        )
 
     @property
-    def num_set_ups(self) -> int:
-        """The number of circles or decks."""
-        return len(self.games) // self.runner.games_per_set_up
+    def part(self) -> MatchPart:
+        """The set-ups, variants and figures of the game's matches."""
+        return match_part(self.games.game)
 
     def by_set_up(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         """Return the means of values ``(n,)`` over the games of each set-up, ``(set-ups,)``."""
-        return values.reshape(-1, self.runner.games_per_set_up).mean(1)
+        return values.reshape(-1, self.part.games_per_set_up).mean(1)
 
     @property
     def win_rate(self) -> float:
         """The share of games that the agent won; a tie is half a win."""
-        return float(self.games.agent_wins.mean())
+        return self.figures.win_rate
 
     @property
     def interval(self) -> Interval:
@@ -101,83 +177,29 @@ class MatchResult:
         return win_rate_interval(self.by_set_up(self.games.agent_wins))
 
     @property
-    def ties(self) -> float:
-        """The share of games that both sides won."""
-        return float((self.games.agent_wins == _TIE).mean())
-
-    @property
     def score_difference(self) -> float:
         """The mean score of the agent minus that of the opponent."""
-        return float(self._differences().mean())
-
-    @property
-    def score_difference_interval(self) -> Interval | None:
-        """The 95% confidence interval of the score difference; None for a single set-up."""
-        return mean_interval(self.by_set_up(self._differences()))
-
-    def score_interval(self, side: int) -> Interval | None:
-        """Return the 95% interval of the mean score of ``AGENT`` or ``OPPONENT``; None for one set-up."""
-        return mean_interval(self.by_set_up(self.games.scores[:, side]))
-
-    @property
-    def metric(self) -> float:
-        """The figure to compare agents by: the win rate, or the score if the sides do not interact."""
-        return self.win_rate if self.runner.metric == "win_rate" else self.means(AGENT)["score"]
-
-    def win_rate_if(self, agent_starts: bool) -> float:
-        """Return the win rate over the games that the agent starts, or that the opponent starts."""
-        return float(self.games.agent_wins[self.games.agent_starts == agent_starts].mean())
+        return self.figures.score_difference
 
     def means(self, side: int) -> dict[str, float]:
-        """Return the mean of each figure of ``AGENT`` or ``OPPONENT`` by name."""
+        """Return the mean of each figure of the agent, 0, or of the opponent, 1, by name."""
         return {name: float(figure[:, side].mean()) for name, figure in self.games.figures.items()}
 
-    def forfeits(self, side: int) -> int:
-        """Return the number of games that ``AGENT`` or ``OPPONENT`` lost because it failed."""
-        return int(self.games.forfeits[:, side].sum())
-
     def seconds_per_move(self, side: int) -> float:
-        """Return the mean seconds that ``AGENT`` or ``OPPONENT`` took per action."""
+        """Return the mean seconds that the agent, 0, or the opponent, 1, took per action."""
         return seconds_per_move([(self, side)])
 
     def set_ups(self) -> str:
         """Return the set-ups and the variant in words."""
-        runner, number = self.runner, counted(self.num_set_ups, self.runner.set_up)
-        how = ", the same for both sides" if runner.is_noninteractive else " from both seats"
-        variant = f", {runner.variant.replace('_', ' ')} {self.variant!r}" if runner.variant else ""
+        part = self.part
+        number = counted(len(self.games) // part.games_per_set_up, part.set_up)
+        how = ", the same for both sides" if part.is_noninteractive else " from both seats"
+        variant = f", {part.variant.replace('_', ' ')} {self.variant!r}" if part.variant else ""
         return f"{number}{how}{variant}, seed {self.seed}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain data, for JSON."""
-        noninteractive = self.runner.is_noninteractive
-        sides = {"agent": AGENT, "opponent": OPPONENT}
-        own: dict[str, Any]
-        if noninteractive:
-            intervals = {name: _as_list(self.score_interval(side)) for name, side in sides.items()}
-            own = {"ties": self.ties, "score_intervals": intervals}
-        else:
-            own = {
-                "win_rate_starting": self.win_rate_if(agent_starts=True),
-                "win_rate_following": self.win_rate_if(agent_starts=False),
-            }
-        return {
-            "agent": self.agent,
-            "opponent": self.opponent,
-            "games": len(self.games),
-            **({} if noninteractive else {"pairs": self.num_set_ups}),
-            "seed": self.seed,
-            **({self.runner.variant: self.variant} if self.runner.variant else {}),
-            "confidence": CONFIDENCE,
-            "win_rate": self.win_rate,
-            "win_rate_interval": list(self.interval),
-            **own,
-            "score_difference": self.score_difference,
-            "score_difference_interval": _as_list(self.score_difference_interval),
-            **({"sprt": self.test.as_dict()} if self.test else {}),
-            "forfeits": {name: self.forfeits(side) for name, side in sides.items()},
-            "turns_per_game": float(self.games.turns.sum(1).mean()),
-            "sides": {name: self.means(side) for name, side in sides.items()},
-        }
+        """Return the figures as plain data, for JSON."""
+        return asdict(self.figures)
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -199,39 +221,31 @@ class MatchResult:
 
     def table(self) -> str:
         """Return the result as lines of text."""
-        (low, high), noninteractive = self.interval, self.runner.is_noninteractive
-        lines = [
-            f"{self.agent} against {self.opponent}: {counted(len(self.games), 'game')}, {self.set_ups()}",
-            f"  wins {self.win_rate:.1%} (95% interval {low:.1%} to {high:.1%}), "
-            + (
-                f"ties, which are half a win, {self.ties:.1%}"
-                if noninteractive
-                else f"{self.win_rate_if(True):.1%} when starting, {self.win_rate_if(False):.1%} when second"
-            ),
-            f"  score difference {self.score_difference:+.2f}{_text(self.score_difference_interval, '+')}"
-            + ("" if noninteractive else f", {self.games.turns.sum(1).mean():.1f} turns per game"),
-        ]
-        if noninteractive:
-            lines += [f"  {self._score(self.agent, AGENT)}", f"  {self._score(self.opponent, OPPONENT)}"]
+        figures, (low, high) = self.figures, self.interval
+        wins = f"  wins {self.win_rate:.1%} (95% interval {low:.1%} to {high:.1%}), "
+        difference = f"  score difference {self.score_difference:+.2f}"
+        difference += _text(figures.score_difference_interval, "+")
+        if self.part.is_noninteractive:
+            lines = [f"{wins}ties, which are half a win, {figures.ties:.1%}", difference]
+            for name, side in ((self.agent, "agent"), (self.opponent, "opponent")):
+                interval = _text(figures.score_intervals[side])
+                lines.append(f"  {name} scores {figures.sides[side]['score']:.2f}{interval}")
+        else:
+            first, second = figures.win_rate_starting, figures.win_rate_following
+            lines = [
+                f"{wins}{first:.1%} when starting, {second:.1%} when second",
+                f"{difference}, {figures.turns_per_game:.1f} turns per game",
+            ]
         if self.test:
             lines += [f"  {line}" for line in self.test.lines()]
-        if self.games.forfeits.any():
-            lines.append(f"  forfeits {self.forfeits(AGENT)} and {self.forfeits(OPPONENT)}")
+        if any(figures.forfeits.values()):
+            lines.append(f"  forfeits {figures.forfeits['agent']} and {figures.forfeits['opponent']}")
         rows = [["per game".ljust(_NAME_WIDTH), self.agent, self.opponent]]
-        own, others = self.means(AGENT), self.means(OPPONENT)
-        for name, figure in self.runner.figures.items():
-            cells = (
-                f"{mean:.1%}" if figure.is_share else f"{mean:.2f}" for mean in (own[name], others[name])
-            )
-            rows.append([name.replace("_", " "), *cells])
-        return "\n".join([*lines, *(f"  {line}" for line in aligned(rows))])
-
-    def _score(self, name: str, side: int) -> str:
-        mean = float(self.games.scores[:, side].mean())
-        return f"{name} scores {mean:.2f}{_text(self.score_interval(side))}"
-
-    def _differences(self) -> npt.NDArray[np.int64]:
-        return self.games.scores[:, AGENT] - self.games.scores[:, OPPONENT]
+        for name in self.part.figures:
+            form = ".1%" if name in self.part.shares else ".2f"
+            rows.append([name.replace("_", " "), *(f"{figures.sides[side][name]:{form}}" for side in SIDES)])
+        title = f"{self.agent} against {self.opponent}: {counted(len(self.games), 'game')}, {self.set_ups()}"
+        return "\n".join([title, *lines, *(f"  {line}" for line in aligned(rows))])
 
 
 def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int) -> npt.NDArray[np.float64]:
@@ -239,11 +253,12 @@ def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int)
 
     All matches have the same circles or decks; those that a match did not play have no wins.
     """
-    wins = np.zeros((max(result.num_set_ups for result in results.values()), players, players))
-    for (i, j), result in results.items():
-        shares, games = result.by_set_up(result.games.agent_wins), result.runner.games_per_set_up
-        wins[: len(shares), i, j] = games * shares
-        wins[: len(shares), j, i] = games - games * shares
+    shares = {pair: result.by_set_up(result.games.agent_wins) for pair, result in results.items()}
+    wins = np.zeros((max(map(len, shares.values())), players, players))
+    for (i, j), won in shares.items():
+        games = results[i, j].part.games_per_set_up
+        wins[: len(won), i, j] = games * won
+        wins[: len(won), j, i] = games - games * won
     return wins
 
 
@@ -256,7 +271,7 @@ def seconds_per_move(matches: Iterable[tuple[MatchResult, int]]) -> float:
 def matches_table(results: Sequence[MatchResult]) -> Table:
     """Return a row for each match: the win rate, the score difference, and how sure both are."""
     columns = [Column("agent"), Column("against"), *MATCH_COLUMNS]
-    rows = [[result.agent, result.opponent, *match_cells(result)] for result in results]
+    rows = [[result.agent, result.opponent, *result.figures.cells] for result in results]
     tests = [result.test for result in results if result.test]
     if tests:
         columns += [Column("decision"), Column("LLR", "{:.2f}".format)]
@@ -264,14 +279,8 @@ def matches_table(results: Sequence[MatchResult]) -> Table:
     return Table(columns, rows)
 
 
-def match_cells(result: MatchResult) -> list[Any]:
-    """Return the cells of a match for :data:`MATCH_COLUMNS`."""
-    contents = result.as_dict()
-    return [contents[name] for name in MATCH_FIGURES]
-
-
 def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | None]) -> dict[str, Any]:
-    """Matches, at least one, as data for JSON, with the SHA-256 of agents' weights by their names."""
+    """Return matches, at least one, for JSON, with the SHA-256 of agents' weights by their names."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -282,15 +291,6 @@ def results_as_dict(results: Sequence[MatchResult], weights: Mapping[str, str | 
     }
 
 
-MATCH_FIGURES = ("games", "win_rate", "win_rate_interval", "score_difference", "score_difference_interval")
-"""The figures of a match in tables, by their names in files."""
-MATCH_COLUMNS = [Column("games"), *WIN_COLUMNS, *DIFFERENCE_COLUMNS]  # columns for the figures of a match
-
-
-def _as_list(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else list(interval)
-
-
 def _text(interval: Interval | None, sign: str = "") -> str:
     if interval is None:
         return ""
@@ -298,18 +298,17 @@ def _text(interval: Interval | None, sign: str = "") -> str:
     return f" (95% interval {low:{sign}.2f} to {high:{sign}.2f})"
 
 
-def sample_games(result: MatchResult) -> list[dict[str, Any]]:
-    """Return the games that a result kept, as plain data."""
-    return [
-        {
-            "opponent": result.opponent,
-            "players": list(players_of(result, i)),
-            "scores": list(game.scores()),
-            "winner": game.winners()[0] if len(game.winners()) == 1 else None,
-            "notation": game.notation(),
-        }
+def sample_games(result: MatchResult) -> tuple[SampleGame, ...]:
+    """Return the games that a result kept."""
+    return tuple(
+        SampleGame(
+            result.opponent,
+            players_of(result, i),
+            game.winners()[0] if len(game.winners()) == 1 else None,
+            game.notation(),
+        )
         for i, game in enumerate(result.kept)
-    ]
+    )
 
 
 def players_of(result: MatchResult, i: int) -> tuple[str, str]:

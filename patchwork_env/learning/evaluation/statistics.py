@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-CONFIDENCE = 0.95  # the confidence level of all intervals: the share of cases in which the truth lies within
 Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: two-sided intervals of 95%
 METRICS = ("win_rate", "score_difference", "score")
 """The figures of a match that compare policies; more is better."""
@@ -25,7 +24,7 @@ ALL_OPPONENTS = "all of them"
 Interval = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
-_QUANTILE = (1 + CONFIDENCE) / 2
+_QUANTILE = 0.975  # for two-sided intervals of 95%
 _MANY = 100_000  # degrees of freedom from which on Student's distribution is the normal one, to five digits
 _HALVINGS = 60
 

@@ -37,10 +37,6 @@ def interval_columns(title: str, form: str) -> list[Column]:
     return [Column(title, show), interval_column(title, lambda interval: " to ".join(map(show, interval)))]
 
 
-WIN_COLUMNS = interval_columns("wins", "{:.1%}")
-DIFFERENCE_COLUMNS = interval_columns("score difference", "{:+.1f}")
-
-
 class Table(NamedTuple):
     """A table with a heading row; the first column and those of text are flush left, others flush right."""
 

@@ -17,20 +17,19 @@ from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, as_texts, check_seed
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import short_repr
+from patchwork_env.core.parts import MatchPart
 from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation import tables
 from patchwork_env.learning.evaluation.matches import Participant, Progress, check_games, play_all
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Ratings, expected_wins, rate, show_bounds
-from patchwork_env.learning.evaluation.results import MatchResult, seconds_per_move, wins_by_set_up
+from patchwork_env.learning.evaluation.results import SIDES, MatchResult, seconds_per_move, wins_by_set_up
 from patchwork_env.learning.evaluation.runners import (
     Match,
-    MatchRunner,
     check_variant,
     common_game,
-    runner_of,
+    match_part,
 )
-from patchwork_env.learning.evaluation.statistics import CONFIDENCE
 from patchwork_env.learning.evaluation.store import open_store, read_settings
 from patchwork_env.learning.system import made_with
 
@@ -139,8 +138,8 @@ class Tournament:
         """
         settings = read_settings(folder, _KIND, _STORE_VERSION)
         try:
-            name, weights = runner_of(settings["game"]).variant, dict(enumerate(settings["weights"]))
-            variant = {name: settings[name]} if name else {}
+            name, weights = match_part(settings["game"]).variant, dict(enumerate(settings["weights"]))
+            variant = {name: settings["variant"]} if name else {}
             rungs = [Rung(*rung) for rung in settings["rungs"]]
             agents, games, seed, game = (settings[key] for key in ("agents", "games", "seed", "game"))
             forfeits = forfeits or settings["forfeits"]
@@ -198,7 +197,7 @@ class Tournament:
             "weights": [one.weights for one in self.participants],
             "games": self.games,
             "seed": self.seed,
-            runner_of(self.game).variant or "variant": self.variant,
+            "variant": self.variant,
             "rungs": self.rungs,
             "block_size": BLOCK_SIZE,
             "package": __version__,
@@ -218,7 +217,7 @@ class Tournament:
             ],
             "games": self.games,
             "seed": self.seed,
-            runner_of(self.game).variant or "variant": self.variant,
+            "variant": self.variant,
             **standings.as_dict(),
             "ladder": [
                 {"agent": names[k], "steps": rung.steps, "minutes": rung.minutes, **standings.rating(k)}
@@ -261,15 +260,9 @@ class Standings:
         return next(((name, rating) for name, rating in pairs if not math.isnan(rating)), (None, self.mean))
 
     @property
-    def runner(self) -> type[MatchRunner]:
-        """The runner of the game's matches."""
-        return next(iter(self.results.values())).runner
-
-    @property
-    def figure_titles(self) -> dict[str, str]:
-        """The titles of the figures in tables of many agents, by their names."""
-        figures = self.runner.figures.items()
-        return {name: figure.title for name, figure in figures if figure.title is not None}
+    def part(self) -> MatchPart:
+        """The set-ups, variants and figures of the game's matches."""
+        return next(iter(self.results.values())).part
 
     @cached_property
     def order(self) -> list[int]:
@@ -296,7 +289,7 @@ class Standings:
 
     def forfeits(self, agent: int) -> int:
         """Return the number of games that an agent lost because it failed."""
-        return sum(result.forfeits(side) for result, side in self._matches_of(agent))
+        return sum(int(result.games.forfeits[:, side].sum()) for result, side in self._matches_of(agent))
 
     def _matches_of(self, agent: int) -> list[tuple[MatchResult, int]]:
         return [(result, pair.index(agent)) for pair, result in self.results.items() if agent in pair]
@@ -309,7 +302,6 @@ class Standings:
         """Return the standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
         anchor, rating = self.anchor
         return {
-            "confidence": CONFIDENCE,
             "anchor": {"agent": anchor, "rating": rating},
             "ranking": [self._entry(i) for i in self.order],
             "matches": self.matches_as_dicts(),
@@ -329,7 +321,7 @@ class Standings:
             "ahead_of_next": self._ahead_of_next(agent),
             "win_rate": float(np.nanmean(self.win_rates[agent])),
             "forfeits": self.forfeits(agent),
-            **{name: float(self.values(agent, name).mean()) for name in self.runner.figures},
+            **{name: float(self.values(agent, name).mean()) for name in self.part.figures},
         }
 
     def _ahead_of_next(self, agent: int) -> float | None:
@@ -354,10 +346,10 @@ class Standings:
             tables.interval_column("rating", show_bounds),
             tables.Column("ahead", "{:.1%}".format),
             tables.Column("wins", "{:.1%}".format),
-            *(tables.Column(title, "{:.1f}".format) for title in self.figure_titles.values()),
+            *(tables.Column(name.replace("_", " "), "{:.1f}".format) for name in self.part.in_rankings),
             tables.Column("ms/move", "{:.3g}".format),
         ]
-        keys = ("agent", "rating", "interval", "ahead_of_next", "win_rate", *self.figure_titles)
+        keys = ("agent", "rating", "interval", "ahead_of_next", "win_rate", *self.part.in_rankings)
         rows = []
         for i in self.order:
             entry = self._entry(i)
@@ -400,15 +392,15 @@ class Standings:
 
     def csv(self) -> str:
         """Return CSV with a row for each game: pairing, circle or deck, and the figures of both sides."""
-        runner = self.runner
-        figures = [f"{name}_of_{side}" for name in runner.figures for side in ("agent", "opponent")]
-        heading = ["agent", "opponent", runner.set_up, "seat", "agent_starts", "agent_wins", *figures]
+        part = self.part
+        figures = [f"{name}_of_{side}" for name in part.figures for side in SIDES]
+        heading = ["agent", "opponent", part.set_up, "seat", "agent_starts", "agent_wins", *figures]
         rows: list[list[Any]] = [heading]
         for result in self.results.values():
             games = result.games
-            number = np.arange(len(games)) // runner.games_per_set_up
+            number = np.arange(len(games)) // part.games_per_set_up
             values = [number, games.seats, games.agent_starts, games.agent_wins]
-            values += [column for name in runner.figures for column in games.figures[name].T]
+            values += [column for name in part.figures for column in games.figures[name].T]
             numbers = [one.astype(np.int64) if one.dtype == np.bool_ else one for one in values]
             listed = zip(*(one.tolist() for one in numbers), strict=True)
             rows += [[result.agent, result.opponent, *row] for row in listed]

@@ -16,8 +16,8 @@ from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.learning.config import changes_learning, flattened
 from patchwork_env.learning.evaluation import statistics
-from patchwork_env.learning.evaluation.records import MatchFigures
-from patchwork_env.learning.evaluation.runners import runner_of
+from patchwork_env.learning.evaluation.results import MatchFigures
+from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.statistics import ALL_OPPONENTS, METRICS, Curve, Floats, Interval
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN, Column, Table, interval_columns, render
 from patchwork_env.learning.reports.charts import number, percentage
@@ -132,7 +132,7 @@ def compare(
         _check_ended(run)
     _check_alike("game", results, [run.game for run in results])
     game = results[0].game
-    metric = metric or runner_of(game).metric
+    metric = metric or match_part(game).metric
     if metric not in METRICS:
         raise ValueError(f"metric is {short_repr(metric)}; allowed are {', '.join(METRICS)}")
     opponents = tuple(dict.fromkeys(against)) or _common_opponents(results)

@@ -22,9 +22,9 @@ from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.matches import hash_of_weights
-from patchwork_env.learning.evaluation.records import MatchFigures, as_type, read_evaluation
-from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MATCH_FIGURES
-from patchwork_env.learning.evaluation.runners import runner_of
+from patchwork_env.learning.evaluation.records import as_type, read_evaluation
+from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchFigures
+from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
 from patchwork_env.learning.reports.run_results import read_result
 from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL, best_file, steps_of
@@ -170,13 +170,10 @@ def _how_to_load(repository: str, needs_torch: bool) -> str:
 def _results(origin: Origin) -> list[str | Table]:
     if not origin.matches:
         return ["These weights have not been evaluated; use `patchwork-env evaluate`."]
-    runner = runner_of(origin.game)
-    how = f"each {runner.set_up} once for both sides" if runner.is_noninteractive else "from both seats"
+    part = match_part(origin.game)
+    how = f"each {part.set_up} once for both sides" if part.is_noninteractive else "from both seats"
     columns = [Column("against"), *MATCH_COLUMNS, Column("score", "{:.1f}".format)]
-    rows = [
-        [one_line(match.opponent), *(getattr(match, name) for name in (*MATCH_FIGURES, "score"))]
-        for match in origin.matches
-    ]
+    rows = [[one_line(match.opponent), *match.cells, match.score] for match in origin.matches]
     place = f" on {origin.measured_on}" if origin.measured_on else ""
     played = f"Paired games, {how}{',' if place else ''}{place}."
     if origin.was_chosen:

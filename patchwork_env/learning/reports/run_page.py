@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
-from patchwork_env.games import part_of, rules_of
-from patchwork_env.learning.evaluation.records import MatchFigures, SampleGame
-from patchwork_env.learning.evaluation.results import milestones
-from patchwork_env.learning.evaluation.runners import runner_of
+from patchwork_env.games import rules_of
+from patchwork_env.learning.evaluation.results import MatchFigures, SampleGame, milestones
+from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.reports import charts
 from patchwork_env.learning.reports.charts import MOST_POINTS, Series, as_words, render
@@ -26,53 +25,12 @@ _EVALUATIONS = ("evaluation", "evaluation_games")
 """The groups of metrics that are left out here, since the files of the evaluations hold them too."""
 _LEAGUE = re.compile(r"league/|games/.*past_self")
 _GROUPS = {
-    "games": ("Self-play", "Games that ended in an iteration. {self_play}"),
+    "games": ("Self-play", "Means over the games that ended in an iteration."),
     "league": ("League", "Games against past selves."),
     "losses": ("Losses", "Figures of the learner in each iteration."),
     "time": ("Speed", "Playing and learning; evaluations are not counted."),
 }
 """The titles and the explanations of groups of metrics; another group has its name as its title."""
-
-
-class GameWords(NamedTuple):
-    """The page's words about a game: its matches, its figures, and moves in notation with their meanings."""
-
-    matches: str = "every set-up from both seats"
-    self_play: str = ""
-    figures: str = ""
-    moves: tuple[tuple[str, str], ...] = ()
-
-
-PATCHWORK_WORDS = GameWords(
-    matches="paired games, every circle from both seats; there are no draws",
-    self_play="Scores, empty cells, income and buttons are those of a player at the end; buttons spent, "
-    "from income and from advancing are sums over a game.",
-    figures="Empty cells, income and buttons are those at the end; buttons spent, from income and from "
-    "advancing are sums over a game.",
-    moves=(
-        ("+", "advances"),
-        ("12/3@d5", "buys patch 12 and places it in orientation 3 at column d, row 5"),
-        ("*d5", "places a special patch"),
-    ),
-)
-NMBR9_WORDS = GameWords(
-    matches="both play the same decks, each on a table of its own; a tie is half a win",
-    self_play="Scores and levels are those of a table at the end, level 0 being the table itself.",
-    figures="Levels are those with tiles on them, the table itself included.",
-    moves=(
-        (
-            "7/3@-2,5",
-            "places tile 7 in orientation 3, two rows above and five columns right of the first tile",
-        ),
-        ("=7", "chooses tile 7, where the order is free"),
-    ),
-)
-
-
-def words_of(game: str) -> GameWords:
-    """Return the words about a game; ValueError if it has none."""
-    words: GameWords = part_of(game, "report")
-    return words
 
 
 def render_page(runs: Sequence[RunResult]) -> str:
@@ -81,7 +39,7 @@ def render_page(runs: Sequence[RunResult]) -> str:
     if len(games) > 1:
         named = ", ".join(f"{name} is of {game}" for game, name in games.items())
         raise ValueError(f"runs of different games have nothing to compare: {named}")
-    game = runs[0].game
+    part = match_part(runs[0].game)
     opponents = dict.fromkeys(opponent for run in runs for opponent in run.opponents)
     matches: list[dict[str, Any]] = [
         {"run": run.label, "steps": evaluation.steps, "figures": match}
@@ -89,14 +47,12 @@ def render_page(runs: Sequence[RunResult]) -> str:
         for run in runs
         for evaluation, match in run.matches(opponent)[-1:]
     ]
-    figures = dict.fromkeys(name for one in matches for name in one["figures"].sides.agent)
+    figures = dict.fromkeys(name for one in matches for name in one["figures"].sides["agent"])
     return render(
         "run.html.jinja",
         title=", ".join(run.label for run in runs),
         runs=runs,
-        words=words_of(game),
-        has_first_turn=not runner_of(game).is_noninteractive,
-        shares=shares_of(game),
+        part=part,
         matches=matches,
         figures=figures,
         sections=sections(runs),
@@ -131,7 +87,7 @@ def _sample_games(runs: Sequence[RunResult]) -> list[dict[str, Any]]:
 def _page_game(sample: SampleGame, kind: str, has_picture: bool, earlier: int) -> dict[str, Any]:
     """Return a sample game with pictures as SVG: of the last position, and of so many earlier ones."""
     game, svg = rules_of(kind).game.from_notation(sample.notation), rules_of(kind).pictures.svg
-    names = (sample.players[0], sample.players[1])
+    names = sample.players
     positions = milestones(game, earlier) if earlier else []
     return {
         "players": names,
@@ -152,11 +108,6 @@ def _turns(game: BaseGame) -> list[tuple[int, str]]:
     return turns
 
 
-def shares_of(game: str) -> list[str]:
-    """Return the names of the figures whose means are shares of the games."""
-    return [name for name, figure in runner_of(game).figures.items() if figure.is_share]
-
-
 class ChartSection(NamedTuple):
     """Charts under a heading."""
 
@@ -172,8 +123,7 @@ _Curve = tuple[str, Curve]  # a curve with its label
 
 def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
     """Return all sections with content for runs of one game, with a curve for every opponent or run."""
-    words = words_of(runs[0].game)
-    listed = [_win_rates(runs, words), _evaluation_games(runs, words)]
+    listed = [_win_rates(runs), _evaluation_games(runs)]
     names_of: dict[str, list[str]] = {group: [] for group in _GROUPS}
     for name in dict.fromkeys(name for run in runs for name in run.metric_names()):
         group = "league" if _LEAGUE.match(name) else name.partition("/")[0]
@@ -185,11 +135,11 @@ def sections(runs: Sequence[RunResult]) -> list[ChartSection]:
         for name in names:
             curves = [(run.label, run.curve(name)) for run in runs]
             drawn += _draw(runs, as_words(name), STEPS, curves, is_share=bool(_SHARE.search(name)))
-        listed.append(ChartSection(title, text.format(self_play=words.self_play), drawn))
+        listed.append(ChartSection(title, text, drawn))
     return [section for section in listed if section.charts]
 
 
-def _win_rates(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
+def _win_rates(runs: Sequence[RunResult]) -> ChartSection:
     drawn = []
     for axis in AXES:
         for name, curves in _against_opponents(
@@ -197,11 +147,10 @@ def _win_rates(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
         ):
             title = f"games won{name}, over {axis}"
             drawn += _draw(runs, title, axis, curves, is_share=True, y_range=(0, 1))
-    matches = words.matches[0].upper() + words.matches[1:]
-    return ChartSection("Win rates", f"{matches}. Bands are 95% intervals.", drawn)
+    return ChartSection("Win rates", "Bands are 95% intervals.", drawn)
 
 
-def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSection:
+def _evaluation_games(runs: Sequence[RunResult]) -> ChartSection:
     """Return the section with figures of evaluations; of several runs only their score differences."""
 
     def difference(match: MatchFigures) -> _Value:
@@ -211,19 +160,17 @@ def _evaluation_games(runs: Sequence[RunResult], words: GameWords) -> ChartSecti
     for name, curves in _against_opponents(runs, STEPS, difference):
         drawn += _draw(runs, f"score difference{name}", STEPS, curves)
     matches = [match for evaluation in runs[0].evaluations for match in evaluation.matches]
-    figures = dict.fromkeys(name for match in matches for name in match.sides.agent)
+    figures = dict.fromkeys(name for match in matches for name in match.sides["agent"])
     for figure in figures if len(runs) == 1 else ():
 
         def mean(match: MatchFigures, figure: str = figure) -> _Value:
             interval = match.score_intervals.get("agent") if figure == "score" else None
-            return match.sides.agent.get(figure), interval  # earlier versions knew fewer figures
+            return match.sides["agent"].get(figure), interval  # earlier versions knew fewer figures
 
-        is_share = figure in shares_of(runs[0].game)
+        is_share = figure in match_part(runs[0].game).shares
         for name, curves in _against_opponents(runs, STEPS, mean):
             drawn += _draw(runs, as_words(figure) + name, STEPS, curves, is_share=is_share)
-    text = (
-        f"The policy's own figures, per game against each opponent. {words.figures} Bands are 95% intervals."
-    )
+    text = "The policy's own figures, per game against each opponent. Bands are 95% intervals."
     return ChartSection("Games of the evaluations", text, drawn)
 
 

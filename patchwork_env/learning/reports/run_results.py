@@ -8,10 +8,9 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from typing import Any
 
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import one_line, read_document, read_text
@@ -19,9 +18,9 @@ from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.config import parse_yaml
-from patchwork_env.learning.evaluation import records
 from patchwork_env.learning.evaluation.matches import hash_of_weights
-from patchwork_env.learning.evaluation.results import MatchResult
+from patchwork_env.learning.evaluation.records import RunEvaluation, as_type, read_evaluation
+from patchwork_env.learning.evaluation.results import MatchFigures, MatchResult
 from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.runs.folder import (
     CONFIG_FILE,
@@ -34,48 +33,46 @@ from patchwork_env.learning.runs.folder import (
 from patchwork_env.learning.system import made_with
 
 FORMAT, VERSION = "patchwork-env result of a run", 2
-_COMPARED: Any = {"opponent", "games", "seed", "special_patches", "order", "win_rate", "score_difference"}
-"""The fields of a match in files of results, besides the score of the policy."""
-
 _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 """The ends of folders' names for seeds, as in ``ppo-seed3``, and for repetitions, as in ``ppo-2``."""
+_LONGEST_NAME = 200
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that names of files do without
 
 
-class RunResult(records.FilePart):
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
     """The results of a run, ended or not; files lack all fields from ``source`` on."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: Annotated[
-        records.Text, Field(min_length=1, max_length=200)
-    ]  # such as that of the configuration; no seed
-    seed: records.Count
-    game: records.Text
-    algorithm: records.Text
+    name: str  # such as that of the configuration; no seed
+    seed: int
+    game: str
+    algorithm: str
     configuration: dict[str, Any]  # which any version of the package may have written
     starts: tuple[dict[str, Any], ...]  # versions and machine of each start; see `runs.folder.read_versions`
-    weights: records.Text | None  # the SHA-256 of the final policy's file; None if the run has not ended
-    evaluations: tuple[records.RunEvaluation, ...]  # by their steps
-    source: str = Field("", exclude=True)  # the folder or file that holds the result
-    label: str = Field("", exclude=True)  # the name of the folder, for pages
-    text: str = Field("", exclude=True)  # the configuration as it was written
-    metrics: tuple[dict[str, Any], ...] = Field((), exclude=True)  # the lines of the curves
-    has_final: bool = Field(False, exclude=True)  # of a run that was extended, that of its first end
+    weights: str | None  # the SHA-256 of the final policy's file; None if the run has not ended
+    evaluations: tuple[RunEvaluation, ...]  # by their steps
+    source: str = ""  # the folder or file that holds the result
+    label: str = ""  # the name of the folder, for pages
+    text: str = ""  # the configuration as it was written
+    metrics: tuple[dict[str, Any], ...] = ()  # the lines of the curves
+    has_final: bool = False  # of a run that was extended, that of its first end
+
+    def __post_init__(self) -> None:
+        if not (0 < len(self.name) <= _LONGEST_NAME and self.name.isprintable()):
+            raise ValueError(
+                f"name is {short_repr(self.name)}; it must be 1 to {_LONGEST_NAME} printable characters"
+            )
+        check_between(self.seed, 0, 2**64 - 1, "seed")
+        for earlier, later in itertools.pairwise(self.evaluations):
+            if later.steps <= earlier.steps or later.minutes < earlier.minutes:
+                raise ValueError(f"the evaluation of step {later.steps} follows that of step {earlier.steps}")
 
     def __repr__(self) -> str:
         return f"<RunResult: {self.name}, seed {self.seed}, {counted(len(self.evaluations), 'evaluation')}>"
 
-    @model_validator(mode="after")
-    def _check_order(self) -> RunResult:
-        for earlier, later in itertools.pairwise(self.evaluations):
-            if later.steps <= earlier.steps or later.minutes < earlier.minutes:
-                raise ValueError(f"the evaluation of step {later.steps} follows that of step {earlier.steps}")
-        return self
-
     @property
-    def last(self) -> records.RunEvaluation:
+    def last(self) -> RunEvaluation:
         """The last evaluation, of which there is one at least."""
         return self.evaluations[-1]
 
@@ -122,17 +119,25 @@ class RunResult(records.FilePart):
         lines = [line for line in self.metrics if math.isfinite(line.get(name, math.nan))]
         return Curve.of((line["steps"], line[name], None) for line in lines)
 
-    def matches(self, opponent: str) -> list[tuple[records.RunEvaluation, records.MatchFigures]]:
+    def matches(self, opponent: str) -> list[tuple[RunEvaluation, MatchFigures]]:
         """Return the evaluations with a match against an opponent, each together with this match."""
         return [(one, match) for one in self.evaluations if (match := one.match(opponent)) is not None]
+
+
+def _stored(kind: type[RunResult | MatchFigures]) -> list[str]:
+    """Return the fields of a class that files of results have: those without defaults."""
+    return [field.name for field in fields(kind) if field.default is field.default_factory is MISSING]
 
 
 def read_result(path: Path) -> RunResult:
     """Return the result in the folder of a run or in a file; ValueError or FileNotFoundError otherwise."""
     if path.is_file():
-        result = records.as_type(RunResult, read_document(path, FORMAT, VERSION), path)
+        contents = read_document(path, FORMAT, VERSION)
+        result = as_type(
+            RunResult, {key: contents[key] for key in _stored(RunResult) if key in contents}, path
+        )
         _check_game(result.game, path)
-        return result.model_copy(update={"source": str(path), "label": path.stem})
+        return replace(result, source=str(path), label=path.stem)
     config, folder = path / CONFIG_FILE, path.resolve()
     if not path.exists():
         raise FileNotFoundError(f"there is no run {path}")
@@ -145,13 +150,17 @@ def read_result(path: Path) -> RunResult:
         raise ValueError(f"{config} is not valid YAML: {error}") from None
     if not isinstance(configuration, dict):
         raise ValueError(f"{config} is damaged: a configuration is a mapping of keys to values")
-    evaluations = tuple(map(records.read_evaluation, evaluation_files(path).values()))
+    evaluations = tuple(map(read_evaluation, evaluation_files(path).values()))
+    game, metrics = (
+        _check_game(configuration.get("game", PATCHWORK), config),
+        _read_metrics(path / METRICS_FILE),
+    )
     try:
         return RunResult(
             # Where a folder is called by its seed alone, the one around it has the name.
             name=name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name,
-            seed=check_between(configuration.get("seed", 0), 0, 2**64 - 1, f"{path}: seed"),
-            game=_check_game(configuration.get("game", PATCHWORK), config),
+            seed=configuration.get("seed", 0),
+            game=game,
             algorithm=str(configuration.get("algorithm", "")),
             configuration=json.loads(json.dumps(configuration, default=str)),
             starts=tuple(read_versions(path)),
@@ -160,11 +169,11 @@ def read_result(path: Path) -> RunResult:
             source=str(path),
             label=folder.name,
             text=text,
-            metrics=_read_metrics(path / METRICS_FILE),
+            metrics=metrics,
             has_final=(path / FINAL).is_dir(),
         )
-    except ValidationError as error:
-        raise ValueError(f"{path} is damaged: {records.first_problem(error)}") from None
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
 
 
 def result_file(result: RunResult, folder: Path) -> Path:
@@ -175,15 +184,16 @@ def result_file(result: RunResult, folder: Path) -> Path:
 def write_result(result: RunResult, folder: Path) -> Path:
     """Write a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; return the file."""
     path = result_file(result, folder)
-    contents: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    contents |= result.model_dump(mode="json", exclude={"evaluations"}) | {"evaluations": []}
+    evaluations = []
     for one in result.evaluations:
         matches = [
-            match.model_dump(mode="json", include=_COMPARED, exclude_none=True)
+            {key: getattr(match, key) for key in _stored(MatchFigures)}
             | {"sides": {"agent": {"score": match.score}}}
             for match in one.matches
         ]
-        contents["evaluations"].append({"steps": one.steps, "minutes": one.minutes, "matches": matches})
+        evaluations.append({"steps": one.steps, "minutes": one.minutes, "matches": matches})
+    stored = {key: getattr(result, key) for key in _stored(RunResult)}
+    contents = {"format": FORMAT, "version": VERSION, **stored, "evaluations": evaluations}
     with storing_in(path):
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(contents, indent=1) + "\n")
@@ -230,22 +240,18 @@ def write_training(
     for steps, minutes, played in evaluations:
         if not played:
             raise ValueError(f"the evaluation of step {steps} has no matches")
-        matches = [one.as_dict() for one in played]
-        measured.append({"steps": steps, "minutes": minutes, "matches": matches})
-    contents = {
-        "name": name,
-        "seed": seed,
-        "game": games.pop(),
-        "algorithm": algorithm or name,
-        "configuration": json.loads(json.dumps(configuration or {}, default=str, allow_nan=False)),
-        "starts": [{"steps": 0, **made_with()}],
-        "weights": None if weights is None else hash_of_weights(Path(weights)),
-        "evaluations": measured,
-    }
-    try:
-        return write_result(RunResult.model_validate(contents), Path(folder))
-    except ValidationError as error:
-        raise ValueError(records.first_problem(error)) from None
+        measured.append(RunEvaluation(steps, minutes, tuple(one.figures for one in played)))
+    result = RunResult(
+        name=name,
+        seed=seed,
+        game=games.pop(),
+        algorithm=algorithm or name,
+        configuration=json.loads(json.dumps(configuration or {}, default=str, allow_nan=False)),
+        starts=({"steps": 0, **made_with()},),
+        weights=None if weights is None else hash_of_weights(Path(weights)),
+        evaluations=tuple(measured),
+    )
+    return write_result(result, Path(folder))
 
 
 def name_without_seed(name: str) -> str:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from patchwork_env.core.documents import read_object
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
-from patchwork_env.learning.evaluation.records import read_evaluation, write_evaluation
-from patchwork_env.learning.evaluation.results import MatchResult, picture, players_of, sample_games
-from patchwork_env.learning.evaluation.runners import AGENT, runner_of
+from patchwork_env.learning.evaluation.records import RunEvaluation, read_evaluation, write_evaluation
+from patchwork_env.learning.evaluation.results import (
+    MatchFigures,
+    MatchResult,
+    picture,
+    players_of,
+    sample_games,
+)
+from patchwork_env.learning.evaluation.runners import AGENT, match_part
 from patchwork_env.learning.runs.checkpoints import write_policy
 from patchwork_env.learning.runs.folder import (
     BEST,
@@ -59,17 +65,14 @@ def record(
     The policy is kept as a candidate if it is among the best, or the final one. ``weights`` is the SHA-256 of
     the final policy's file, and None for other policies.
     """
-    contents = {
-        "game": trainer.config.game,
-        "algorithm": trainer.config.algorithm,
-        "steps": trainer.steps,
-        "iteration": trainer.iteration,
-        "minutes": round(trainer.seconds / 60, 4),
-        "machine": describe_machine(trainer.device),
-        **({} if weights is None else {"weights": weights}),
-        "matches": [result.as_dict() for result in results],
-        "sample_games": [sample for result in results for sample in sample_games(result)],
-    }
+    evaluation = RunEvaluation(
+        trainer.steps,
+        round(trainer.seconds / 60, 4),
+        tuple(result.figures for result in results),
+        describe_machine(trainer.device),
+        weights,
+        tuple(sample for result in results for sample in sample_games(result)),
+    )
     earlier = evaluation_files(folder)
     for figures in (*map(metrics, results), rating_metrics(results)):
         log.add(figures, trainer.steps, trainer.seconds / 60)
@@ -77,12 +80,9 @@ def record(
         _show_game(log, trainer.steps, min(results, key=lambda result: result.win_rate), not earlier)
     # The file comes last, because an evaluation that has its file is not repeated.
     log.sync()
-    metric = runner_of(trainer.config.game).metric
-    strengths = {
-        steps: float(np.mean([match.metric(metric) for match in read_evaluation(path).matches]))
-        for steps, path in earlier.items()
-    }
-    strengths[trainer.steps] = _strength(results)
+    metric = match_part(trainer.config.game).metric
+    strengths = {steps: _strength(read_evaluation(path).matches, metric) for steps, path in earlier.items()}
+    strengths[trainer.steps] = _strength(evaluation.matches, metric)
     best = sorted(strengths, key=lambda steps: (-strengths[steps], steps))[:_MOST_CANDIDATES]
     if trainer.steps in best or weights is not None:
         best.append(trainer.steps)
@@ -91,7 +91,7 @@ def record(
         _forget_best(folder)  # that of an earlier end, which was chosen without this policy
     path = folder / EVALUATIONS / f"{step_name(trainer.steps)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_evaluation(path, contents)
+    write_evaluation(path, evaluation)
     for steps, candidate in candidate_folders(folder).items():
         if steps not in best:
             shutil.rmtree(candidate)
@@ -99,12 +99,13 @@ def record(
 
 def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> int:
     """Copy the strongest candidate, by matches on fresh set-ups, to ``RUN/best``; return its steps."""
-    best = max(measured, key=lambda steps: _strength(measured[steps]))
-    contents = read_object(evaluation_files(folder)[best], finite=False)
-    contents |= {"matches": [result.as_dict() for result in measured[best]], "sample_games": []}
+    matches = {steps: tuple(result.figures for result in results) for steps, results in measured.items()}
+    metric = next(iter(measured.values()))[0].part.metric
+    best = max(matches, key=lambda steps: _strength(matches[steps], metric))
+    evaluation = read_evaluation(evaluation_files(folder)[best])
     candidate = candidate_folders(folder)[best]
     write_policy(folder / BEST, lambda target: shutil.copytree(candidate, target, dirs_exist_ok=True))
-    write_evaluation(best_file(folder), contents)
+    write_evaluation(best_file(folder), replace(evaluation, matches=matches[best], sample_games=()))
     return best
 
 
@@ -126,12 +127,12 @@ def metrics(result: MatchResult) -> dict[str, float]:
     rate_name, low_name, high_name = interval_metrics(opponent)
     figures = result.means(AGENT) | {
         "score_difference": result.score_difference,
-        "turns_per_game": float(result.games.turns.sum(1).mean()),
+        "turns_per_game": result.figures.turns_per_game,
     }
     named = {f"evaluation_games/{name}_against_{opponent}": value for name, value in figures.items()}
     return {rate_name: result.win_rate, low_name: low, high_name: high} | named
 
 
-def _strength(results: Sequence[MatchResult]) -> float:
-    """Return the mean win rate, or the mean score where the sides do not interact."""
-    return float(np.mean([result.metric for result in results]))
+def _strength(matches: Sequence[MatchFigures], metric: str) -> float:
+    """Return the mean over opponents of the figure by which policies of a game are compared."""
+    return float(np.mean([getattr(match, metric) for match in matches]))

@@ -15,9 +15,9 @@
 
 Only the newest two checkpoints keep their trainer's files.
 
-An evaluation, ``RUN/evaluations/step_0000655360.json``, holds ``game``, ``algorithm``, ``iteration`` and what
-:class:`~patchwork_env.learning.evaluation.records.RunEvaluation` reads. ``RUN/evaluations/best.json`` is
-that of ``RUN/best``, with the matches by which it was chosen and without sample games.
+An evaluation, ``RUN/evaluations/step_0000655360.json``, holds a
+:class:`~patchwork_env.learning.evaluation.records.RunEvaluation`. ``RUN/evaluations/best.json`` is that of
+``RUN/best``, with the matches by which it was chosen and without sample games.
 """
 
 from __future__ import annotations

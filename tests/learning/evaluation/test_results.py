@@ -75,16 +75,17 @@ def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n):
 def test_means_are_those_of_the_games_and_intervals_take_the_pair_as_the_unit():
     result = result_of()
     games = result.games
-    for start in (True, False):
+    of_starts = {True: result.figures.win_rate_starting, False: result.figures.win_rate_following}
+    for start, rate in of_starts.items():
         wins = games.agent_wins[games.agent_starts == start]
-        assert result.win_rate_if(agent_starts=start) == wins.sum() / len(wins)
+        assert rate == wins.sum() / len(wins)
     for side in (AGENT, OPPONENT):
         means = {name: figure[:, side].mean() for name, figure in games.figures.items()}
         assert result.means(side) == pytest.approx(means)
     wins, differences = games.agent_wins.astype(float), games.scores[:, 0] - games.scores[:, 1]
     for values, mean, interval, of_pairs in (
         (wins, result.win_rate, result.interval, win_rate_interval),
-        (differences, result.score_difference, result.score_difference_interval, mean_interval),
+        (differences, result.score_difference, result.figures.score_difference_interval, mean_interval),
     ):
         assert mean == pytest.approx(values.sum() / 80)
         assert interval == of_pairs(np.array([(values[2 * k] + values[2 * k + 1]) / 2 for k in range(40)]))
@@ -92,13 +93,9 @@ def test_means_are_those_of_the_games_and_intervals_take_the_pair_as_the_unit():
 
 def test_plain_data_holds_what_the_properties_say():
     result = result_of()
-    expected = {"agent": "new", "opponent": "old", "games": 80, "pairs": 40}
-    expected |= {"seed": 5, "special_patches": "revised", "confidence": 0.95}
-    expected |= {"win_rate": result.win_rate, "win_rate_interval": list(result.interval)}
-    expected |= {"win_rate_starting": result.win_rate_if(agent_starts=True)}
-    expected |= {"win_rate_following": result.win_rate_if(agent_starts=False)}
+    expected = {"agent": "new", "opponent": "old", "games": 80, "seed": 5, "variant": "revised"}
+    expected |= {"win_rate": result.win_rate, "win_rate_interval": list(result.interval), "sprt": None}
     expected |= {"score_difference": result.score_difference}
-    expected |= {"score_difference_interval": list(result.score_difference_interval)}
     expected |= {"turns_per_game": pytest.approx(result.games.turns.sum() / 80)}
     expected |= {"sides": {"agent": result.means(AGENT), "opponent": result.means(OPPONENT)}}
     data = json.loads(json.dumps(result.as_dict()))

@@ -6,14 +6,21 @@ from patchwork_env.agents import BatchAgent, RandomAgent
 from patchwork_env.games import NMBR9, PATCHWORK
 from patchwork_env.learning.evaluation import playing
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match, MatchBlock, runner_of
+from patchwork_env.learning.evaluation.runners import (
+    AGENT,
+    OPPONENT,
+    Match,
+    MatchBlock,
+    MatchRunner,
+    match_part,
+)
 
 AGENTS = RandomAgent(), RandomAgent()
 
 
 def runner(game, begin, end):
-    match = Match((0, 1), ("a", "b"), game, runner_of(game).variants[0], 8, seed=3)
-    return runner_of(game)(AGENTS, MatchBlock(match, begin, end))
+    match = Match((0, 1), ("a", "b"), game, match_part(game).variants[0], 8, seed=3)
+    return MatchRunner(AGENTS, MatchBlock(match, begin, end))
 
 
 def test_both_games_of_a_circle_begin_alike_and_the_agent_takes_each_seat():
@@ -32,7 +39,7 @@ def test_seats_of_nmbr9_change_from_deck_to_deck_also_between_blocks():
 
 @pytest.mark.parametrize("game", [PATCHWORK, NMBR9])
 def test_set_ups_and_streams_do_not_depend_on_the_block(game):
-    times = runner_of(game).games_per_set_up
+    times = match_part(game).games_per_set_up
     whole, part = runner(game, 0, 4), runner(game, 1, 4)
     assert (whole.states[times:] == part.states).all()
     assert (whole._streams[times:] == part._streams).all()

@@ -117,7 +117,7 @@ def test_matches_end_with_the_decision_in_whatever_order_blocks_end(backwards):
 def test_ties_of_nmbr9_are_half_points_and_games_may_end_without_a_decision():
     result = play_matches("random", "random", 70, seed=2, game="nmbr9", sprt=(0, 10))
     lost, _, tied, _, won = result.test.counts
-    assert (lost + tied + won, tied) == (70, round(70 * result.ties))
+    assert (lost + tied + won, tied) == (70, round(70 * result.figures.ties))
     assert result.test.score == result.win_rate
     assert result.as_dict()["sprt"]["decision"] == "undecided"
 

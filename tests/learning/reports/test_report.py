@@ -3,6 +3,7 @@
 import html
 import json
 import shutil
+from dataclasses import asdict
 from functools import cache
 
 import pytest
@@ -47,7 +48,7 @@ def write_run(folder, opponents=OPPONENTS, iterations=30, evaluations=2, game="p
 def write_evaluation(folder, steps, results):
     contents = {"format": FORMAT, "version": VERSION, "steps": steps, "minutes": steps / 200}
     contents |= {"machine": "a machine", "matches": [result.as_dict() for result in results]}
-    contents["sample_games"] = [sample for result in results for sample in sample_games(result)]
+    contents["sample_games"] = [asdict(sample) for result in results for sample in sample_games(result)]
     (folder / "evaluations" / f"step_{steps:010d}.json").write_text(json.dumps(contents))
 
 
@@ -102,7 +103,7 @@ def test_strength_is_that_of_the_last_evaluation(run, page):
         row = f"{match.opponent} 3,000 8 {match.win_rate:.1%} {low:.1%} to {high:.1%} "
         assert row.replace(" ", "") in page.text.replace(" ", "")
         assert f"{match.score_difference:+.2f}" in page.text
-        for side in (match.sides.agent, match.sides.opponent):
+        for side in match.sides.values():
             assert f"{side['buttons_from_advancing']:.2f}" in page.text
 
 
@@ -127,7 +128,7 @@ def test_sample_games(run, page, tower, tmp_path):
 
 def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path):
     page = report(tmp_path, tower)
-    assert "both play the same decks, each on a table of its own; a tie is half a win" in page.text
+    assert "each deck once, for both sides; a tie is half a win" in page.text
     assert "when starting" not in page.text
     for match in last_evaluation(tower).matches:
         low, high = match.score_intervals["agent"]
@@ -135,7 +136,6 @@ def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path):
         assert f"{low:.2f} to {high:.2f}" in page.text
     assert ", a tie" in page.text
     assert "won by greedy" in page.text
-    assert "<code>7/3@-2,5</code> places tile 7" in page.source
     page.check_titles("levels", "tiles on level 1", "games won, over steps", "score difference")
     check_nothing_has_to_be_loaded(page)
 

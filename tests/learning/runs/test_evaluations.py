@@ -77,11 +77,9 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
     heading = contents.pop("format"), contents.pop("version")
     assert heading == (EVALUATION_FORMAT, EVALUATION_VERSION)
     (read,) = evaluations_of(tmp_path)
-    assert [match.win_rate for match in read.matches] == [result.win_rate for result in results]
-    assert (contents["steps"], contents["iteration"], contents["minutes"]) == (100, 1, 1.5)
-    assert (contents["game"], contents["algorithm"]) == (game, "ppo")
+    assert read.matches == tuple(result.figures for result in results)
+    assert (contents["steps"], contents["minutes"]) == (100, 1.5)
     assert "core" in contents["machine"]
-    assert contents["matches"] == [result.as_dict() for result in results]
     played = [(result, i) for result in results for i in (0, 1)]
     for sample, (result, i) in zip(contents["sample_games"], played, strict=True):
         replayed = rules.game.from_notation(sample["notation"])
@@ -89,7 +87,6 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
         assert replayed.is_over
         assert sample["opponent"] == result.opponent
         assert (sample["players"][seat], sample["players"][1 - seat]) == ("random", result.opponent)
-        assert sample["scores"] == list(replayed.scores())
         winner = {1.0: seat, 0.0: 1 - seat, 0.5: None}[float(result.games.agent_wins[i])]
         assert sample["winner"] == winner
     names = {name for line in metrics_of(tmp_path) for name in line}
