@@ -17,9 +17,8 @@ with from_extra("train", f"{__name__} needs"):
     import sb3_contrib  # noqa: F401
     import stable_baselines3  # noqa: F401
 
-from patchwork_env.integrations.sb3.agents import as_agent
 from patchwork_env.integrations.sb3.evaluation import EvaluationCallback, evaluate, write_training
-from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy, as_agent
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
 

@@ -12,7 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_at_least_one, check_seed
-from patchwork_env.integrations.sb3.agents import as_agent
+from patchwork_env.integrations.sb3.policy import as_agent
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.evaluation import MatchResult, play_matches
 from patchwork_env.learning.evaluation.matches import Player

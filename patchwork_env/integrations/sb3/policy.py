@@ -1,22 +1,28 @@
-"""A policy of MaskablePPO that works on legal actions alone, and a rollout buffer for its masks."""
+"""A policy of MaskablePPO that works on legal actions alone, agents of models, and a rollout buffer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from gymnasium.spaces import Dict, Space
+from gymnasium import ObservationWrapper
+from gymnasium.spaces import Box, Dict, Space
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution, MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from torch import Tensor
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.vec_env import VecCheckNan, VecMonitor, VecNormalize, VecVideoRecorder
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
+from torch import Tensor, nn
 
+from patchwork_env.agents import ragged
+from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.networks import PolicyNetwork, network_class
+from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork, network_class
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import complete
 from patchwork_env.envs.spaces import GameSpaces
@@ -28,19 +34,6 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool, liste
 Masks = npt.NDArray[Any] | Tensor
 NEEDS_MASKS = "only an algorithm that reads action masks can learn here: MaskablePPO of sb3_contrib"
 _NAMES = ("values", "log-probabilities", "entropies")  # what the loss is computed from
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-def uncompiled(method: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Leave a method to NumPy and Numba within ``torch.compile``, also if the method itself is compiled."""
-    disabled = torch.compiler.disable(method)
-
-    @wraps(method)  # torch.compile would look through `disabled` alone
-    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return disabled(*args, **kwargs)
-
-    return call
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):
@@ -82,13 +75,6 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             optimizer_kwargs=optimizer_kwargs,
         )
 
-    def __getattr__(self, name: str) -> Any:
-        """Return a parameter or module; AttributeError for others, such as DQN's ``q_net``."""
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            raise AttributeError(f"PatchworkPolicy has no attribute {name!r}: {NEEDS_MASKS}") from None
-
     def _build(self, lr_schedule: Any) -> None:
         self.network = network_class(self._game)(NetworkConfig(**self._sizes))
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
@@ -102,7 +88,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         if state != self.get_extra_state():
             raise ValueError(f"the weights are those of {short_repr(state)}, not of {self.get_extra_state()}")
 
-    @uncompiled
+    @torch.compiler.disable
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
@@ -111,7 +97,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         actions = likeliest(self.network, evaluated) if deterministic else draw(evaluated)
         return actions, evaluated.output.values.unsqueeze(1), evaluated.of(actions)
 
-    @uncompiled
+    @torch.compiler.disable
     def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Masks | None = None
     ) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -131,7 +117,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
             raise DivergenceError(f"training diverged: means over a minibatch are {listed(means)}", means)
         return cast(tuple[Tensor, Tensor, Tensor], results)
 
-    @uncompiled
+    @torch.compiler.disable
     def get_distribution(self, obs: Any, action_masks: Masks | None = None) -> MaskableDistribution:
         """Return the distribution over all actions, of which illegal ones have the probability 0."""
         num_actions = int(self.action_space.n)  # type: ignore[attr-defined]
@@ -140,8 +126,8 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         distribution.apply_masking(action_masks)
         return distribution
 
-    @uncompiled
-    def predict_values(self, obs: Tensor) -> Tensor:  # type: ignore[override]
+    @torch.compiler.disable
+    def predict_values(self, obs: Tensor) -> Tensor:
         """Return values ``(n, 1)``."""
         values: Tensor = self.network.values(obs.flatten(1))
         return values.unsqueeze(1)
@@ -153,7 +139,8 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         return actions
 
     def _scored(self, obs: Tensor, action_masks: Masks | None) -> Evaluated:
-        if not are_within(self.observation_space, obs.cpu().numpy()):
+        seen, space = obs.cpu().numpy(), cast(Box, self.observation_space)
+        if not np.all((space.low <= seen) & (seen <= space.high)):  # those of VecNormalize are below 0
             raise ValueError(
                 "PatchworkPolicy reads observations as they are, and these are not within the observation "
                 "space: use VecNormalize(env, norm_obs=False), and no wrapper that changes observations"
@@ -188,14 +175,105 @@ class BoolMaskBuffer(MaskableRolloutBuffer):
         self.action_masks = np.ones((self.buffer_size, self.n_envs, self.mask_dims), np.bool_)
 
 
+# --- agents -----------------------------------------------------------------------------------------------
+
+_UNCHANGED = (VecMonitor, VecCheckNan, VecVideoRecorder)  # wrappers that leave observations as they are
+
+
+def as_agent(
+    model: Any, name: str | None = None, *, sample: bool = False, seed: int | None = None
+) -> SamplingAgent:
+    """Return the agent that plays a model's present weights, also while it learns.
+
+    ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
+
+    The model is a ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy, or
+    the result of :func:`snapshot_of`. Others are a ValueError, also models whose environment changes
+    observations. The agent draws actions from the policy if ``sample`` is True; else it plays the most
+    probable one.
+    """
+    if isinstance(model, BaseAlgorithm):
+        _check_observations(model)
+    name, policy = name or type(model).__name__, getattr(model, "policy", model)
+    network = policy.network if isinstance(policy, PatchworkPolicy) else policy
+    if isinstance(network, PolicyNetwork):
+        return PolicyAgent(network, name, sample=sample, seed=seed)
+    if isinstance(policy, MaskableActorCriticPolicy):
+        return MaskablePolicyAgent(policy, name, sample=sample, seed=seed)
+    raise ValueError(f"{short_repr(model)} is not a MaskablePPO or a policy of one")
+
+
+def snapshot_of(model: Any) -> nn.Module:
+    """Return the module whose copies :func:`as_agent` plays with the weights of their time."""
+    _check_observations(model)
+    if isinstance(model.policy, PatchworkPolicy):
+        network: nn.Module = model.policy.network
+        return network
+    _forget_gradients(model.policy)
+    policy: nn.Module = model.policy
+    return policy
+
+
+class MaskablePolicyAgent(SamplingAgent):
+    """Plays the present weights of any policy of MaskablePPO, also while it learns.
+
+    Unless it samples, it plays the most probable action. Spaces that no game has are a ValueError.
+    """
+
+    def __init__(
+        self, policy: MaskableActorCriticPolicy, name: str, *, sample: bool = False, seed: int | None = None
+    ) -> None:
+        super().__init__(name, sample, seed)
+        self.policy = policy
+        self._named = isinstance(policy.observation_space, Dict)
+        self.games = (game_of(policy.observation_space, policy.action_space, self._named),)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, whose tensors can be copied."""
+        _forget_gradients(self.policy)
+        return super().__getstate__()
+
+    def act_batch(self, states: States) -> Actions:
+        """Return a legal action for the current player of every game, int64 ``(n,)``."""
+        self.check_states(states)
+        observations, masks = views_of(states)
+        seen: Any = rules_of(states).layout.as_dict(observations) if self._named else observations
+        self.policy.set_training_mode(False)
+        with torch.no_grad():
+            tensors: Any = self.policy.obs_to_tensor(seen)[0]
+            distribution: Any = self.policy.get_distribution(tensors, action_masks=masks)
+        if not self.sample:
+            actions: Actions = distribution.mode().cpu().numpy()
+            return actions
+        rows, legal = np.nonzero(masks)
+        log_probabilities = distribution.distribution.logits.cpu().numpy()[rows, legal]
+        counts = np.bincount(rows, minlength=len(states))
+        return legal[ragged.sample(counts, log_probabilities, self._random.random(len(states)))]
+
+
+def _forget_gradients(policy: Any) -> None:
+    """Remove a policy's last distribution, whose gradients would prevent a copy."""
+    policy.action_dist.distribution = None
+
+
+def _check_observations(model: BaseAlgorithm) -> None:
+    """Raise ValueError if the model's environment changes observations, which agents cannot do."""
+    if isinstance(model.policy, PatchworkPolicy):  # which learns from no others
+        return
+    env = model.get_env()
+    changing = ObservationWrapper.__name__ if env and any(env.env_is_wrapped(ObservationWrapper)) else None
+    if model._last_original_obs is not None and model.get_vec_normalize_env() is None:
+        changing = "a VecNormalize that it has no more; if it changed only rewards, load the model with it"
+    while isinstance(env, VecEnvWrapper):
+        normalizes_rewards = isinstance(env, VecNormalize) and not env.norm_obs
+        if not isinstance(env, _UNCHANGED) and not normalizes_rewards:
+            changing = type(env).__name__
+        env = env.venv
+    if changing:
+        raise ValueError(f"agents cannot see what the model sees, which learned within {changing}")
+
+
 # --- spaces -----------------------------------------------------------------------------------------------
-
-
-def are_within(space: Any, seen: Any) -> bool:
-    """Whether flat or named observations are within their space; those of ``VecNormalize`` are below 0."""
-    if isinstance(space, Dict):
-        return all(are_within(part, seen[name]) for name, part in space.items())
-    return bool(np.all((space.low <= seen) & (seen <= space.high)))
 
 
 def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool = False) -> str:
@@ -207,7 +285,7 @@ def game_of(observation_space: Space[Any], action_space: Space[Any], named: bool
     raise ValueError(
         f"no game has the spaces {short_repr(observation_space)} and {short_repr(action_space)}; they must "
         f"be those of {' or '.join(GAMES)}, with observation='{'dict' if named else 'flat'}' and within no "
-        "wrapper that changes observations but VecNormalize"
+        "wrapper that changes observations"
     )
 
 

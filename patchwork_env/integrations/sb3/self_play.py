@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import safetensors.torch
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import nn
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_between, check_seed
-from patchwork_env.core.documents import one_line, parse_json
-from patchwork_env.core.files import write_bytes
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import complete
-from patchwork_env.integrations.sb3.agents import as_agent, snapshot_of
+from patchwork_env.integrations.sb3.policy import as_agent, snapshot_of
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
-from patchwork_env.learning.algorithms.common.trainer import MAX_EXACT_INT, State, join, prefixed, split
+from patchwork_env.learning.algorithms.common.trainer import MAX_EXACT_INT, State, prefixed
 from patchwork_env.learning.config import League
 
-_LEAGUE = "patchwork_env league"  # the entry of a file's metadata that holds values other than tensors
-_RESTORE_ERRORS = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, safetensors.SafetensorError)
-"""The errors that states of other policies or damaged ones lead to."""
 _PRESENT_SELF = 0
 
 
@@ -76,7 +67,7 @@ class SelfPlayCallback(BaseCallback):
         self._env: SelfPlayVecEnv | None = None
         self._learner: Any = None
 
-    # --- the league in other processes --------------------------------------------------------------------
+    # --- stored leagues -----------------------------------------------------------------------------------
 
     def state_dict(self) -> State:
         """Return the past selves and the results against them."""
@@ -88,26 +79,6 @@ class SelfPlayCallback(BaseCallback):
         pool.load_state_dict(state, snapshot_of(model))
         self._rollouts = check_between(state["rollouts"], 0, MAX_EXACT_INT, "the number of rollouts")
         self.pool = pool
-
-    def save_league(self, path: str | os.PathLike[str]) -> None:
-        """Write the past selves and the results against them, in the format safetensors."""
-        values, tensors = split(self.state_dict())
-        own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-        write_bytes(Path(path), safetensors.torch.save(own, {_LEAGUE: json.dumps(values)}))
-
-    def load_league(self, path: str | os.PathLike[str], model: Any) -> None:
-        """Go on with a league that :meth:`save_league` has written; nothing in the file is executed.
-
-        A file without a league, or with one of policies unlike the model's, is a ValueError.
-        """
-        try:
-            with safetensors.safe_open(path, "pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                values = parse_json((file.metadata() or {})[_LEAGUE], str(path))
-            self.load_state_dict(join(values, tensors), model)
-        except _RESTORE_ERRORS as error:
-            raise ValueError(f"{path} holds no league of such policies: {one_line(str(error))}") from None
-        self._env = None
 
     # --- while a model learns -----------------------------------------------------------------------------
 

@@ -22,8 +22,7 @@ from patchwork_env.agents.networks import write_policy
 from patchwork_env.core.checks import check_between
 from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.masked_policy import check_learned
-from patchwork_env.integrations.sb3.agents import as_agent
-from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
+from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy, as_agent
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common import trainer

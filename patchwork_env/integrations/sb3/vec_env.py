@@ -39,11 +39,10 @@ _MASK = "action_mask"
 class MaskedVecEnv(VecEnv):
     """Environments of one batch, with nothing but some attributes and the method ``action_masks``."""
 
-    render_mode: str | None = None
     _masks: npt.NDArray[np.int8]
 
     def _attributes(self) -> dict[str, Sequence[Any]]:
-        return {"render_mode": [self.render_mode] * len(self._masks), "action_masks": list(self._masks)}
+        return {"render_mode": [None] * len(self._masks), "action_masks": list(self._masks)}
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return the ``render_mode``, ``action_masks`` or another attribute of some environments."""
@@ -371,7 +370,6 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
 class _VecEnvOfGymnasium(MaskedVecEnv):
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
         self._envs = envs
-        self.render_mode = envs.render_mode
         self._masks = np.zeros((envs.num_envs, 0), np.int8)
         self._actions: npt.NDArray[Any] = np.zeros(envs.num_envs, np.int64)
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
@@ -386,9 +384,11 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the learners' actions; IllegalActionError if one is illegal or outside the action space."""
         self._actions = checked = check_actions(actions, self.num_envs)
-        for game, action in enumerate(checked.tolist()):
-            if not (0 <= action < self._masks.shape[1] and self._masks[game, action]):
-                raise _illegal(action, game)
+        num_actions = self._masks.shape[1]
+        legal = self._masks[np.arange(self.num_envs), checked.clip(0, num_actions - 1)] == 1
+        legal &= (checked >= 0) & (checked < num_actions)
+        if not legal.all():
+            raise _illegal(checked[legal.argmin()], int(legal.argmin()))
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         observations, rewards, terminations, truncations, infos = self._envs.step(self._actions)
@@ -403,11 +403,6 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
             own_infos[env]["terminal_observation"] = infos["final_obs"][env]
             own_infos[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
         return _copied(observations), rewards.astype(np.float32), ends, own_infos
-
-    def get_images(self) -> list[npt.NDArray[np.uint8] | None]:
-        """Return a picture of every game, which SB3 tiles; None each in another mode than ``"rgb_array"``."""
-        is_drawn = self.render_mode == "rgb_array"
-        return list(cast(Any, self._envs.render())) if is_drawn else [None] * self.num_envs
 
     def close(self) -> None:
         self._envs.close()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
-from sb3_contrib import QRDQN, TRPO, MaskablePPO, RecurrentPPO
+from sb3_contrib import QRDQN, TRPO, MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.env_util import make_vec_env
@@ -370,20 +370,7 @@ def test_as_vec_env_overwrites_no_observations():
     assert (first == before).all()
 
 
-def test_as_vec_env_draws_all_games_in_one_picture():
-    env = as_vec_env(make(render_mode="rgb_array"))
-    env.reset()
-    images = env.get_images()
-    height, width, colors = images[0].shape
-    assert len(images) == 3
-    assert env.render().shape == (2 * height, 2 * width, colors)
-    text = as_vec_env(make(render_mode="ansi"))
-    text.reset()
-    assert text.get_images() == [None] * 3
-
-
-@pytest.mark.parametrize("kind", ["self-play", "gymnasium"])
-@pytest.mark.parametrize("policy", ["Mlp", PatchworkPolicy])
+@pytest.mark.parametrize("make_env", [lambda: SelfPlayVecEnv(3, seed=1), lambda: as_vec_env(make())])
 @pytest.mark.parametrize(
     ("algorithm", "options"),
     [
@@ -391,17 +378,17 @@ def test_as_vec_env_draws_all_games_in_one_picture():
         (DQN, {"buffer_size": 8}),
         (PPO, {"n_steps": 4, "batch_size": 12}),
         (QRDQN, {"buffer_size": 8}),
-        (RecurrentPPO, {"n_steps": 4, "batch_size": 12}),
         (TRPO, {"n_steps": 4, "batch_size": 12}),
     ],
 )
-def test_algorithms_without_masks_are_told_of_maskable_ppo(algorithm, options, policy, kind):
-    env = SelfPlayVecEnv(3, seed=1) if kind == "self-play" else as_vec_env(make())
-    if policy == "Mlp":
-        policy = "MlpLstmPolicy" if algorithm is RecurrentPPO else "MlpPolicy"
-        options = {**options, "policy_kwargs": {"net_arch": [2]}}
-    with pytest.raises((IllegalActionError, UnknownOptionError, AttributeError), match=r"masks.*MaskablePPO"):
-        algorithm(policy, env, seed=1, **options).learn(24)
+def test_algorithms_without_masks_are_told_of_maskable_ppo(algorithm, options, make_env):
+    with pytest.raises(IllegalActionError, match=r"masks.*MaskablePPO"):
+        algorithm("MlpPolicy", make_env(), seed=1, policy_kwargs={"net_arch": [2]}, **options).learn(24)
+
+
+def test_the_policy_is_for_maskable_ppo():
+    with pytest.raises(UnknownOptionError, match=r"masks.*MaskablePPO"):
+        PPO(PatchworkPolicy, SelfPlayVecEnv(3), n_steps=4, batch_size=12)
 
 
 def test_a_misspelt_keyword_of_the_policy_is_named_with_the_nearest():
