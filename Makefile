@@ -36,7 +36,7 @@ extras_libraries := open_spiel torchrl minari mcp hub wandb proofs
 extras_older := ray openenv
 # What tests import, so that none of them is left out because something is missing.
 imports_libraries := array_api_compat huggingface_hub mcp minari mlflow moviepy ortools playwright pyspiel \
-	supersuit tianshou torchrl wandb
+	tianshou torchrl wandb
 imports_jax := flax jax mctx optax pgx
 imports_older := agilerl openenv ray
 

@@ -134,11 +134,11 @@ class PettingZooGame:
         }
 
     def _change(self, after: dict[str, Any]) -> None:
-        """Change attributes all at once, so that an interrupt finds either the old or the new ones."""
+        """Change attributes in one step, so that an interrupt leaves the old or the new ones."""
         self.__dict__.update(after)
 
     def _require_action(self, action: Any) -> int:
-        """Return the index of an action that exists, else an error."""
+        """Return the index of an action; an error if there is no such action."""
         try:
             return check_action(action, self._rules.num_actions)
         except IllegalActionError as error:
@@ -191,7 +191,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
             "agent_selection": agents[game.current_player],
             "_skip_agent_selection": None,
         }
-        # A dictionary of its own: Python looks attributes up faster in it than in one that objects share.
+        # A new dictionary: Python looks attributes up faster in it than in one whose keys objects share.
         self.__dict__ = {**self.__dict__, **after}
         if self.render_mode == "human":
             self.render()
@@ -200,8 +200,8 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
         """Play an action of ``agent_selection``; None removes an agent whose game is over.
 
         An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game with -1. One
-        outside the action space, or after the end of the game, always raises. After an error nothing has
-        changed. RuntimeError if no agent is left, or there was no :meth:`reset` yet.
+        outside the action space, or after the end of the game, always raises. An error changes nothing.
+        RuntimeError if no agent is left, or before the first :meth:`reset`.
         """
         if not self.agents:
             raise RuntimeError(NO_GAME)
@@ -236,7 +236,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
 
     @property
     def has_game(self) -> bool:
-        """Whether there was a :meth:`reset`."""
+        """Whether there has been a :meth:`reset`."""
         return self._game is not None
 
     def observe(self, agent: str) -> MaskedObservation:
@@ -258,7 +258,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
         self._change(after)
 
     def _was_dead_step(self, action: int | None) -> None:
-        """Remove ``agent_selection``, whose game is over, as PettingZoo's own does, but all at once."""
+        """Remove ``agent_selection``, whose game is over, as PettingZoo does, but in one change."""
         if action is not None:
             raise IllegalActionError(
                 f"the game of {self.agent_selection} is over, so its action is None, not {short_repr(action)}"
@@ -288,10 +288,10 @@ _OF_A_GAME = frozenset(
 
 
 class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
-    """Enforces the order of calls like PettingZoo's own, and asks the environment whether there is a game.
+    """Enforces the order of calls as PettingZoo's wrapper does, but faster.
 
-    A flag beside the environment would be wrong after an interrupt during the first :meth:`reset`. What is
-    out of order takes PettingZoo's way, so that its errors and warnings are PettingZoo's.
+    It asks the environment whether there is a game, since a flag of its own would be wrong after an
+    interrupt during the first :meth:`reset`. Calls out of order get PettingZoo's errors and warnings.
     """
 
     env: GameAECEnv
@@ -302,10 +302,10 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
 
     @_has_reset.setter
     def _has_reset(self, value: bool) -> None:
-        """PettingZoo's wrapper sets it, too early."""
+        """Ignore the flag, which PettingZoo's wrapper sets too early."""
 
     def __getattr__(self, name: str) -> Any:
-        """An attribute of the environment; those that a game gives are refused before there is one."""
+        """Return an attribute of the environment; AttributeError for those of a game before there is one."""
         if name in _OF_A_GAME and self._has_reset:
             return getattr(self.env, name)
         return super().__getattr__(name)

@@ -1,4 +1,4 @@
-"""Beginnings of games, and the learner's player number in each."""
+"""The start of games, and the learner's player number in each."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from patchwork_env.core.rules import Rules, SetUp
 
 
 class Dealer:
-    """The beginnings of games, each with a random stream of its own, and the learner's player number.
+    """Starts games, each with a random stream of its own, and assigns the learner's player numbers.
 
-    ``seat`` is the learner's player number in every game, or int64 ``(num_games,)`` in each; or
-    ``"alternate"``, the next number in every game, starting with the seed's remainder on division by the
-    number of players; or ``"random"``. Random streams are those of ``seed``, fresh ones for None.
+    ``seat`` is the learner's player number in every game, or int64 ``(num_games,)`` in each. With
+    ``"alternate"`` it is the next number in every game, starting with ``seed % players``; with ``"random"`` a
+    random one. ``seed`` is that of the random streams, None for fresh ones.
 
     Attributes:
         players: The number of players.
@@ -50,27 +50,24 @@ class Dealer:
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 
     def set_up(self, options: Mapping[str, Any] | None, ignored: tuple[str, ...] = ()) -> SetUp:
-        """Return how games begin with the ``options`` of a ``reset``, except the ``ignored`` ones."""
+        """Return the set-up of games with the ``options`` of a ``reset``, except the ``ignored`` ones."""
         checked = check_keys(options, self._rules.reset_options, ignored)
         given = {key: checked[key] for key in self._rules.reset_options if checked.get(key) is not None}
         return self._rules.set_up(self._options, given) if given else self._usual
 
     def reseed(self, game: int, seed: int) -> None:
-        """Start the random numbers of one game anew: the next game dealt is that of ``Game(seed)``."""
+        """Restart the random numbers of one game; the next game dealt is that of ``Game(seed)``."""
         self.streams[game : game + 1] = seed_streams(seed)
         self._seat_streams[game : game + 1] = ~seed_streams(seed)
         self._next[game] = seed % self.players
 
     def deal(self, states: States, games: Games, set_up: SetUp | None = None) -> None:
-        """Begin the listed games of a batch anew."""
+        """Start new games at the listed indices of a batch."""
         initial_state, flags, _ = set_up or self._usual
         loop(deal_listed, self._rules)(states, games, self.streams, initial_state, flags)
 
     def assign_seats(self, seats: Games, games: Games) -> None:
-        """Write the learner's player number in the next game to ``seats``, for all listed games.
-
-        Fixed ones are there from the beginning, as ``seats`` begin as a copy of :attr:`fixed_seats`.
-        """
+        """Write the learner's player number in the listed games to ``seats``, unless it is fixed."""
         if self._rule == "alternate":
             seats[games] = self._next[games]
             self._next[games] = (self._next[games] + 1) % self.players

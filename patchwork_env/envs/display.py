@@ -18,7 +18,7 @@ BATCH_RENDER_MODES = tuple(mode for mode in RENDER_MODES if mode != "human")
 
 
 class Display:
-    """Shows games in one render mode. Copies and pickles have no window until they show something."""
+    """Shows games in one render mode. Copies and pickles open a window of their own."""
 
     def __init__(self, mode: str | None, rules: Rules, of: tuple[str, ...] = RENDER_MODES) -> None:
         modes = [each for each in rules.render_modes if each in of]
@@ -27,7 +27,7 @@ class Display:
         self._window: Window | None = None
 
     def show(self, game: BaseGame, names: tuple[str, ...]) -> Frame | str | None:
-        """Draw a game with the players' ``names``, as text or pixels; None after showing it in a window."""
+        """Return a game as text or pixels with the players' ``names``; None if it is shown in a window."""
         if self.mode == "ansi":
             return str(game)
         frame: Frame = self._rules.pictures.rgb_array(game, names=names)

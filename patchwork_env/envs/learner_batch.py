@@ -1,4 +1,4 @@
-"""Games with one learner each, in which the others play until it is the learner's turn."""
+"""A batch of games with one learner each, in which all others play until it is the learner's turn."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _BROKEN = (
 
 
 class LearnerBatch:
-    """``n`` games, each with one learner, who alone is to move between two calls, unless the game is over.
+    """``n`` games with one learner each. Between two calls it is the learner's turn, or the game is over.
 
-    Methods check nothing: callers validate actions and options, and call them within :meth:`changing`.
+    Callers validate actions and options, and change games within :meth:`changing`.
 
     Args:
         rules: The rules of the games.
@@ -39,14 +39,14 @@ class LearnerBatch:
         seat: The learner's player number, see :class:`~patchwork_env.envs.dealing.Dealer`.
         opponents: The agents that play for all others, None if the learner plays alone.
         reward_kind: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
-        skips_forced: True if turns with one legal action are played at once, the learner's too.
+        skips_forced: Whether turns with one legal action are played at once, also the learner's.
         seed: The seed of the games, None for fresh random ones.
 
     Attributes:
         states: ``(n,)`` records of the games.
         seats: int64 ``(n,)``, the learner's player number in each game.
         decisions: int64 ``(n,)``, the number of the learner's actions in each game.
-        turns: The number of turns played in all games, by anyone.
+        turns: The number of turns of all players in all games.
     """
 
     def __init__(
@@ -73,13 +73,13 @@ class LearnerBatch:
         self._reset_reason: str | None = _NOT_BEGUN
 
     def require_ready(self) -> None:
-        """Raise ResetNeeded unless games are on, and not in the middle of a step."""
+        """Raise ResetNeeded before the first reset, or if the last call did not finish."""
         if self._reset_reason is not None:
             raise ResetNeeded(self._reset_reason)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Mark the games as in the middle of a step, until the block ends without an error."""
+        """Mark the games as unfinished until the block ends without an error."""
         self._reset_reason = _BROKEN
         yield
         self._reset_reason = None
@@ -109,9 +109,9 @@ class LearnerBatch:
     # --- playing ------------------------------------------------------------------------------------------
 
     def reseed(self, seeds: Mapping[int, int | None]) -> None:
-        """Start random numbers anew: those of the games with a seed; if all games are listed, the opponents'.
+        """Restart the random numbers of games with a seed and, if all games are listed, of the opponents.
 
-        The opponents get the first seed, since games that go on share them.
+        The opponents get the first seed. Games that go on share them, so they keep their numbers otherwise.
         """
         given = {game: seed for game, seed in seeds.items() if seed is not None}
         for game, seed in given.items():
@@ -120,10 +120,9 @@ class LearnerBatch:
             self.opponents.reseed(next(iter(given.values())))
 
     def begin(self, games: Games, set_up: SetUp | None = None) -> None:
-        """Begin the listed games anew, and play to the learner's first turn.
+        """Start new games at the listed indices, and play to the learner's first turn.
 
-        A game that is over before that turn is replaced by the next one. OpponentError after
-        ``MOST_DEALS`` times in a row.
+        Games that end before that turn are replaced. OpponentError after ``MOST_DEALS`` such rounds.
         """
         self._deal(games, set_up)
         self.play_on(self._untouched, set_up)
@@ -138,7 +137,7 @@ class LearnerBatch:
     def play_on(self, renewed: Callable[[Games], Games] | None = None, set_up: SetUp | None = None) -> None:
         """Play the turns of others, and forced ones, until each game is at its learner's turn or over.
 
-        ``renewed`` gets the games that are over, and returns those that begin anew at once.
+        ``renewed`` gets the indices of the games that are over, and returns those to start anew at once.
         """
         rounds = 0
         while True:
@@ -165,7 +164,7 @@ class LearnerBatch:
         return list_games(batches.list_over, self.rules, self.states)
 
     def write_rewards(self, games: Games, rewards: npt.NDArray[np.float64]) -> None:
-        """Write the learners' rewards since :meth:`play`, for the listed games, to ``rewards``, ``(n,)``."""
+        """Write the learners' rewards since :meth:`play` to ``rewards``, ``(n,)``, for the listed games."""
         loop(batches.write_rewards, self.rules)(
             self.states, games, self.seats, self.reward_kind, self._scores, rewards
         )

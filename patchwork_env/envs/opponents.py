@@ -22,27 +22,27 @@ _ALL_GAMES = np.zeros(1, np.int64)
 
 
 class Opponent(Protocol):
-    """The interface of opponents; every :class:`patchwork_env.agents.Agent` has it."""
+    """The interface of opponents, which every :class:`patchwork_env.agents.Agent` has."""
 
     name: str
 
     def act(self, game: Any) -> SupportsIndex:
-        """Return a legal action for the current player of a game; the game itself is not changed."""
+        """Return a legal action for the current player of a game, without changing the game."""
 
     def act_batch(self, states: States) -> npt.NDArray[np.int64]:
         """Return legal actions for many games, int64 ``(n,)``."""
 
     def reseed(self, seed: int | None = None) -> None:
-        """Start the opponent's random numbers anew."""
+        """Restart the opponent's random numbers."""
 
 
 def opponent_seed(seed: int) -> int:
-    """Return the seed of the opponent's random numbers, which differs from the seed of the games."""
+    """Return the seed of the opponent's random numbers, another one than that of the games."""
     return _LAST_SEED - seed
 
 
 def require_opponent(opponent: Any, players: int) -> Opponent | None:
-    """Return the opponent of a learner, or None where the learner plays alone."""
+    """Return the opponent of a learner after validating it; None is allowed in games for one player."""
     if opponent is None:
         if players > 1:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
@@ -54,7 +54,7 @@ def require_opponent(opponent: Any, players: int) -> Opponent | None:
 
 
 class Opponents:
-    """The opponents of ``num_envs`` games, one in each, which a game keeps from its beginning to its end.
+    """The opponents of ``num_envs`` games. Each game has one, which it keeps to its end.
 
     >>> import numpy as np
     >>> from patchwork_env import agents
@@ -68,8 +68,8 @@ class Opponents:
     ...     env.step(actions)
     ...     opponents.begin(np.flatnonzero(env.terminations))
 
-    ``numbers`` and ``shares`` are those of :meth:`change`, as are errors. ``players`` is the number of
-    players of a game, so that neighbors with all seats share an opponent.
+    ``numbers``, ``shares`` and errors are those of :meth:`change`. ``players`` is the number of players of a
+    game: as many neighboring games, one for each seat, share an opponent.
 
     Attributes:
         agents: The opponents.
@@ -101,16 +101,16 @@ class Opponents:
     ) -> None:
         """Change the opponents of games that begin from now on, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, numbered after the new ones unless it is among them.
+        A game that is on keeps its opponent, which gets a number after the new ones unless it is one of them.
 
         Args:
             agents: The opponents, at least one.
             numbers: Integers ``(num_envs,)``: the index of each game's opponent. None shares evenly.
             shares: Instead, the relative share of the games for each agent, rounded to whole games.
-            at_once: Whether games that have begun change their opponents, too.
+            at_once: Whether games that are on change their opponents, too.
 
-        ValueError if agents, numbers or shares do not fit, TypeError if one is not an
-        agent; then nothing has changed.
+        ValueError if agents, numbers or shares do not fit, TypeError if one is not an agent. An error changes
+        nothing.
         """
         count, games = checks.check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:
@@ -135,15 +135,15 @@ class Opponents:
         self.__dict__.update(agents=known, numbers=now, _next_numbers=then)  # one change, for interrupts
 
     def begin(self, games: npt.NDArray[np.int64]) -> None:
-        """Give the listed games, which begin, the opponents that were chosen for them last."""
+        """Give the listed games, which begin now, the opponents that were last chosen for them."""
         if len(self.agents) > 1:
             self.numbers[games] = self._next_numbers[games]
 
     def answers(self, states: States, games: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the opponents' actions in some games, int64 ``(k,)``, all legal.
 
-        The records ``(k,)`` are those of ``games`` ``(k,)`` of the batch; opponents get copies in
-        which hidden information is sampled anew. OpponentError unless each answers one legal action a game.
+        The records ``(k,)`` are those of ``games`` ``(k,)`` of the batch. Opponents get copies in which
+        hidden information is sampled anew. OpponentError if an answer is not one legal action per game.
         """
         rules = rules_of(states)
         if rules.has_hidden_information:
@@ -157,14 +157,14 @@ class Opponents:
         return actions
 
     def reseed(self, seed: int) -> None:
-        """Start the opponents' random numbers anew, each from another seed made from that of the games."""
+        """Restart the opponents' random numbers, each with another seed, from the seed of the games."""
         self._streams[:] = checks.determinization_streams(opponent_seed(seed), len(self._streams))
         for number, agent in enumerate(self.agents):
             agent.reseed(opponent_seed(checks.offset_seed(seed, number)))
 
 
 def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
-    """Return the number of the opponent in each game, int64 ``(games,)``, by relative shares."""
+    """Return the index of the opponent in each game, int64 ``(games,)``, by relative shares."""
     try:
         weights = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
@@ -181,8 +181,8 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
     """Play the opponent's action in a game.
 
-    The opponent sees a copy in which hidden information is sampled anew from ``streams``, ``(1,)``. Discard
-    the game after an OpponentError.
+    If there is hidden information, the opponent sees a copy in which it is sampled anew from ``streams``,
+    ``(1,)``. After an OpponentError the game may have changed: discard it.
     """
     seen = game
     if rules.has_hidden_information:
@@ -198,10 +198,7 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
 
 
 def turns_of_others(game: BaseGame, seat: int) -> Iterator[BaseGame]:
-    """Yield the game at every turn of another player than ``seat``, until it is this seat's turn or over.
-
-    The caller plays a move in the game at every turn.
-    """
+    """Yield the game until it is the turn of ``seat`` or over; the caller plays a move each time."""
     while not game.is_over and game.current_player != seat:
         yield game
 

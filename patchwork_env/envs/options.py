@@ -64,8 +64,8 @@ class BatchOptions(TypedDict, total=False):
 def list_options(base: Callable[..., Any], rules: Rules, **changed: Any) -> Callable[[_Function], _Function]:
     """Decorate a function of ``**options: Unpack[…]``, so that its signature lists each option.
 
-    Names and types are those of the ``TypedDict``. Defaults are those of the rules and of ``base``, to which
-    the function passes its options, except the ``changed`` ones.
+    Names and types are those of the ``TypedDict``. Defaults are those of the rules and of ``base``, which
+    gets the options, except the ``changed`` ones.
     """
     defaults = {name: parameter.default for name, parameter in signature(base).parameters.items()}
     defaults |= {**rules.options, **changed}
@@ -92,8 +92,8 @@ def complete(
 ) -> dict[str, Any]:
     """Return all options: the given ones, and the others at their defaults.
 
-    UnknownOptionError for an unknown one; it names the nearest of ``defaults`` and of the parameters of the
-    ``owner``, the class or function that the user called.
+    UnknownOptionError names the ``owner``, the class or function that the user called, and the nearest of
+    its parameters and ``defaults``.
     """
     for name in given:
         if name not in defaults:
@@ -115,7 +115,7 @@ def check_rewards(rewards: Any, players: int) -> int:
 
 
 def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
-    """Return how many episodes in a row illegal actions have ended, including those now; warn of many."""
+    """Return how many episodes in a row illegal actions have ended, with those of this step; warn at 20."""
     count = 0 if others else before + illegal
     if before < _MANY_ILLEGAL_ENDS <= count:
         logger.warn(
@@ -159,7 +159,7 @@ def check_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[
 def take_reset_mask(
     options: Mapping[str, Any] | None, num_envs: int
 ) -> tuple[Mapping[str, Any] | None, npt.NDArray[np.bool_] | None]:
-    """Return the options of a reset without ``reset_mask``, and that mask; None if all games begin anew."""
+    """Return the options of a reset without ``reset_mask``, and a copy of the mask; None for all games."""
     if not isinstance(options, Mapping) or "reset_mask" not in options:
         return options, None
     mask, others = options["reset_mask"], {key: options[key] for key in options if key != "reset_mask"}
@@ -174,7 +174,7 @@ def take_reset_mask(
 
 
 def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Return contiguous arrays to restore a batch from; names, shapes and types must be those of ``like``."""
+    """Return saved arrays, contiguous; their names, shapes and types must be those of ``like``."""
     arrays = dict(saved) if isinstance(saved, Mapping) else {}
     given, expected = (
         {name: (np.shape(array), getattr(array, "dtype", type(array))) for name, array in each.items()}

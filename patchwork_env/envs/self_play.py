@@ -62,11 +62,10 @@ class BatchArrays(NamedTuple):
 class SelfPlayBatch:
     """Plays ``num_envs`` games of any rules at once, each step with one action of every current player.
 
-    Where a game ends, the next one starts in the same step. All outputs are arrays that are allocated once
-    and overwritten by every ``reset`` and ``step``. Copy what you keep, and do not write into them: a step
-    checks actions by its own legal sets and writes only the changed entries of masks. Game ``i`` depends only
-    on the seed, on ``i`` and on its own actions. A step releases the interpreter lock, so that several
-    threads can step a batch each at the same time.
+    Where a game ends, the next one starts in the same step. Every ``reset`` and ``step`` overwrites the same
+    output arrays. Copy what you keep, and do not write into them, since steps write only the changed entries
+    of masks. Game ``i`` depends only on the seed, on ``i`` and on its own actions. A step releases the
+    interpreter lock, so several threads can each step a batch at the same time.
 
     Attributes:
         states: ``(n,)`` state records.
@@ -147,7 +146,7 @@ class SelfPlayBatch:
         return [self._rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
 
     def reset(self, seed: int | None = None) -> None:
-        """Start new games everywhere, with new random streams."""
+        """Start new games, with new random streams; the seed is that of the class."""
         streams = seed_streams(check_seed(seed), self.num_envs)
         states, sampling_streams = self._rules.empty_states(self.num_envs), ~streams
         loop(deal_all, self._rules)(states, streams, self._arrays.initial_state, self._arrays.flags)
@@ -156,8 +155,8 @@ class SelfPlayBatch:
     def step(self, actions: npt.ArrayLike) -> None:
         """Play one action in every game; ``actions`` are integers ``(n,)``.
 
-        If one of them is illegal, or outside the action space, an IllegalActionError names the first such
-        game, and no game is changed. ValueError if the actions have another shape or type.
+        If one is illegal, or outside the action space, an IllegalActionError names the first such game, and
+        no game is changed. ValueError if the actions have another shape or type.
         """
         arrays = self._arrays
         arrays.actions[:] = check_actions(actions, self.num_envs)
@@ -178,9 +177,9 @@ class SelfPlayBatch:
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> None:
-        """Continue from what :meth:`save` returned, exactly as the saved games would have.
+        """Continue the games of :meth:`save` exactly as they would have gone on.
 
-        ValueError, without a change, for arrays that do not fit or hold what no running game reaches.
+        ValueError, without a change, if arrays do not fit or hold states that no running game can reach.
         """
         saved = check_saved(saved, self.save())
         names = ("states", "streams", "sampling_streams")
@@ -198,7 +197,7 @@ class SelfPlayBatch:
         loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
 
-# --- kernels, in each of which no interrupt divides the games of a batch -----------------------------------
+# --- kernels: each changes all games of a batch; an interrupt waits for its end -----------------------------
 
 
 @template
@@ -238,7 +237,7 @@ def write_outputs(batch: BatchArrays) -> None:
 
 @template(allocates=True)
 def replace_games(batch: BatchArrays, states: States, streams: Streams, sampling_streams: Streams) -> None:
-    """Replace games and random streams by new ones, in which nothing has happened yet."""
+    """Replace games and random streams, clear rewards and ends, and write all outputs."""
     batch.states[:] = states
     batch.streams[:] = streams
     batch.sampling_streams[:] = sampling_streams

@@ -43,7 +43,7 @@ _ALL_GAMES = np.zeros(1, np.int64)
 
 
 class _Episode(NamedTuple):
-    """The parts of an episode, replaced together, so that errors and interrupts leave no half of a step."""
+    """The state of an episode, replaced as a whole, so that errors and interrupts leave no half step."""
 
     game: BaseGame  # never changed, but replaced
     seat: int  # the learner's player number
@@ -52,7 +52,7 @@ class _Episode(NamedTuple):
 
 
 class GameEnv(gymnasium.Env[Any, np.int64]):
-    """A learner plays a game of any rules; the moves of all others are part of each ``reset`` and ``step``.
+    """A learner plays a game of any rules; ``reset`` and ``step`` include the moves of all other players.
 
     An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names
     algorithms that read masks. No episode is truncated. A game that ends before the learner's first turn is
@@ -71,14 +71,14 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         rules: The rules of the game.
         opponent: The agent that plays for all other players; None if there are none.
         seat: The learner's player number in every game; or ``"alternate"``, the next number in every game,
-            starting with the seed's remainder on division by the number of players; or ``"random"``.
-        illegal_action: What an illegal action does: ``"terminate"`` the episode, or ``"raise"`` an error and
-            change nothing.
-        rewards: The kind of rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
-            several players, for the score with one.
+            starting with ``seed % players``; or ``"random"``.
+        illegal_action: The effect of an illegal action: ``"terminate"`` the episode, or ``"raise"`` an error
+            and change nothing.
+        rewards: The kind of rewards: ``"outcome"``, the default for several players, ``"margin"``, or
+            ``"score"``, the default for one player.
         observation: The layout of observations: ``"flat"`` for one float32 vector, ``"dict"`` for named
             float32 tensors of the same content.
-        render_mode: How to show games: ``"human"``, ``"ansi"``, ``"rgb_array"`` or None.
+        render_mode: ``"human"`` for a window, ``"ansi"`` for text, ``"rgb_array"`` for pixels, or None.
         options: Options of the game.
 
     An unknown option is a TypeError, as is an opponent that is not an agent; a wrong value is a ValueError.
@@ -109,7 +109,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         self._players = self._dealer.players
         self._kind = check_rewards(rewards, self._players)
         self._opponent = require_opponent(opponent, self._players)
-        self._streams = determinization_streams(None)  # of what opponents see in place of what is hidden
+        self._streams = determinization_streams(None)  # for the hidden information that opponents see
         self._episode: _Episode | None = None
         self._illegal_ends = 0
         self.render_mode = render_mode
@@ -122,11 +122,11 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin a game and let the opponent play until the learner's turn; return observation and info.
 
-        With a ``seed``, ``0 ... 2**64 - 1``, all random numbers start anew, including the opponent's. The
-        docstring of the class lists ``options`` for this game.
+        A ``seed``, ``0 ... 2**64 - 1``, restarts all random numbers, also the opponent's. The docstring of
+        the class lists ``options`` for this game.
 
-        ValueError if the seed or an option is not allowed; OpponentError if the opponent's action is not
-        legal, or too many games are over before the learner's first turn. The present game stays then.
+        ValueError if the seed or an option is not allowed. OpponentError if the opponent's action is not
+        legal, or too many games are over before the learner's first turn; the present game then stays.
         """
         set_up = self._dealer.set_up(options)
         if seed is not None:
@@ -135,7 +135,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             self._streams = determinization_streams(opponent_seed(number))
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
-            # For wrappers and tools that look at np_random; the games use streams of their own.
+            # For wrappers and tools that read np_random; games have streams of their own.
             self._np_random, self._np_random_seed = seeding.np_random(number)
         self._episode = self._begin(set_up)
         return self._observe(self._episode)
@@ -144,7 +144,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         """Play the learner's action, then the opponent's until it is the learner's turn again.
 
         An illegal action ends the episode with -1 or, with ``illegal_action="raise"``, raises an error. One
-        outside the action space always raises. After an error no game has changed.
+        outside the action space always raises. An error changes nothing.
 
         Returns observation, reward, terminated, truncated and info. IllegalActionError for what raises,
         OpponentError if the opponent's action is not legal, ResetNeeded if no episode is on.

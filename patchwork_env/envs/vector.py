@@ -44,13 +44,13 @@ Views = tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]
 
 
 class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """``num_envs`` games of any rules, each with one learner; all rules run compiled, over the whole batch.
+    """``num_envs`` games of any rules, each with one learner; compiled loops play the whole batch.
 
     Each game is that of a :class:`~patchwork_env.envs.single.GameEnv`, with the same spaces, rewards and
-    infos, and all is laid out as in Gymnasium's own vector environments. The opponent sees all games in which
-    it is to move at once, through ``act_batch``.
+    infos, laid out as in Gymnasium's own vector environments. ``act_batch`` of the opponent gets all games in
+    which it is to move.
 
-    How games follow each other is Gymnasium's ``autoreset_mode``:
+    The start of the next game depends on Gymnasium's ``autoreset_mode``:
 
     * ``SAME_STEP`` (default): a game that ends is followed by the next in the same step. The observation and
       ``action_mask`` are then those of the new game, and ``infos["final_obs"]`` and ``infos["final_info"]``
@@ -59,11 +59,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
       action. Between them ``action_mask`` is all zeros, unless an illegal action ended the game.
     * ``DISABLED``: games that have ended wait for ``reset(options={"reset_mask": …})``.
 
-    With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``, and against an
-    opponent that uses no random numbers it goes on like it, whatever the number of games.
+    With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``. Against an
+    opponent without random numbers it also goes on like it, for any number of games.
 
-    Other arguments and all errors are those of the single environment. After an interrupt or an error of an
-    opponent in the middle of a call, every other call raises ResetNeeded until all games begin anew.
+    Other arguments and errors are those of the single environment. After an interrupt or an error of an
+    opponent during a call, all calls raise ResetNeeded until all games begin anew.
 
     Args:
         num_envs: The number of games, at least 1.
@@ -73,7 +73,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             evenly.
         copy: Whether observations and ``action_mask`` are fresh arrays; otherwise the next call overwrites
             them.
-        autoreset_mode: The way in which games follow each other, an ``AutoresetMode`` or its value.
+        autoreset_mode: An ``AutoresetMode`` or its value.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None; ``"human"`` is for single environments.
     """
 
@@ -134,9 +134,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Begin all games, or some, and let the opponent play until it is the learner's turn in each.
 
         Args:
-            seed: The seed from which random numbers start anew: ``seed + i`` or ``seed[i]`` for those of
-                game ``i``. Where all games begin anew, the first is also for the first opponent's, the
-                next number for the next one's. None, for all or for one game, continues the present ones.
+            seed: Restarts the random numbers of game ``i`` with ``seed + i`` or ``seed[i]``. If all games
+                begin anew, the first seed also restarts the first opponent, the next number the next one.
+                None, for all or for one game, continues the present random numbers.
             options: Options of these games. With ``reset_mask``, bool ``(num_envs,)``, only games
                 where it is True begin anew; the others are unchanged and have no infos.
 
@@ -159,11 +159,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def step(self, actions: npt.ArrayLike) -> tuple[Any, npt.NDArray[np.float64], Flags, Flags, Infos]:
         """Play the learner's action in every game, integers ``(num_envs,)``, then the opponent's.
 
-        An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error, which
-        names the first such game. One outside the action space always raises. Then no game has changed.
+        An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error that
+        names the first such game. One outside the action space always raises. An error changes no game.
 
-        Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says.
-        Actions of games that this step only begins are ignored.
+        Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says. The
+        actions of games that only begin in this step are ignored.
 
         Returns observations, rewards, terminations, truncations and infos; errors are those of the single
         environment, and ValueError for actions of another shape or type.
@@ -221,8 +221,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def states(self) -> States:
         """A copy of the records of all games, ``(num_envs,)``, for ``encode`` of a network and for agents.
 
-        It is the learner's turn in each, except in games that have ended and are not yet followed by
-        another. Leave these out when you ask for legal actions.
+        It is the learner's turn in each, except in games that have ended and wait for the next one. Leave
+        these out when you ask for legal actions.
         """
         self._batch.require_ready()
         return self._batch.states.copy()
@@ -234,7 +234,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     @property
     def opponents(self) -> list[Opponent]:
-        """The agents that play against the learner, none in a game for one player."""
+        """The agents that play against the learner; empty in games for one player."""
         opponents = self._batch.opponents
         return [] if opponents is None else list(opponents.agents)
 
@@ -249,9 +249,9 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     ) -> None:
         """Change the opponents of games that begin from now on, or of all games ``at_once``.
 
-        A game that has begun keeps its opponent, which gets a number after those of the new ones. ``shares``
-        are relative shares of the games; None shares them evenly. ValueError if there are no opponents, the
-        shares do not fit, or the game is for one player; TypeError if an opponent is not an agent.
+        A game that is on keeps its opponent, which gets a number after the new ones. ``shares`` are relative
+        shares of the games; None shares them evenly. ValueError if there are no opponents, the shares do not
+        fit, or the game is for one player; TypeError if an opponent is not an agent.
         """
         self._batch.change_opponents(opponents, shares=shares, at_once=at_once)
 
@@ -259,11 +259,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
-        """The way in which games follow each other."""
+        """The mode that decides when the next game begins."""
         return self._autoreset
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return an attribute of every game, or the result of a method, as of single environments.
+        """Return an attribute or the result of a method of every game, as of single environments.
 
         These are ``action_masks``, ``game``, ``opponent``, ``render`` and ``seat``; another name is an
         AttributeError. No method takes arguments.
