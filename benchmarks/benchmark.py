@@ -2,8 +2,8 @@
 
 python benchmarks/benchmark.py [--write] [--results DIR] [--docs DIR]
 
-It checks that every file keeps the protocol of docs/measure/benchmark.md, and prints the tables. With --write
-it also writes docs/measure/results.md, a page for each task beside it, and their pictures.
+It checks that every file keeps the protocol of docs/measure/benchmark.md, and prints all tables. With --write
+it also keeps the figures of docs/measure/results.md and draws the curves of each task.
 """
 
 import argparse
@@ -17,15 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.keeping import Figures, add_write_option, figure, write
-from patchwork_env.core.files import write_text
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.evaluation.tables import MARKDOWN, TEXT
+from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.reports.comparison import Comparison, as_text, compare, write_curves
 from patchwork_env.learning.reports.run_results import RunResult, read_result
 
 ROOT = Path(__file__).parents[1]
-PAGES = "measure/results"
-"""The folder of pages, a task each, in that of the documents."""
 UNITS = {"win_rate": "share", "score": "points"}
 GAMES = 1000
 """The number of games of the last evaluation against each opponent."""
@@ -140,19 +137,6 @@ def figures_of(task: Task, comparison: Comparison) -> Figures:
     return found
 
 
-def write_page(task: Task, comparison: Comparison, docs: Path) -> None:
-    """Writes the page of a task, and the pictures in its folder ``images/benchmark/TASK``."""
-    folder, pages = docs / "images" / "benchmark" / task.name, docs / PAGES
-    pages.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    picture = folder / "curves.svg"
-    write_curves(comparison, picture)
-    curves = f"![Curves of {task.name}](../../{picture.relative_to(docs).as_posix()})"
-    head = [f"# {task.name}", "Made by `make benchmark`; the [protocol](../benchmark.md) says how."]
-    text = "\n\n".join([*head, curves, as_text(comparison, MARKDOWN)])
-    write_text(pages / f"{task.name}.md", f"{text}\n")
-
-
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Makes the tables and curves of the benchmark.")
@@ -167,8 +151,10 @@ def main() -> int:
         print(f"benchmark.py: {error}", file=sys.stderr)
         return 2
     if options.write:
+        pictures = options.docs / "images" / "benchmark"
+        pictures.mkdir(parents=True, exist_ok=True)
         for task, comparison in found:
-            write_page(task, comparison, options.docs)
+            write_curves(comparison, pictures / f"{task.name}.svg")
         reached = [figures_of(*one) for one in found]
         write("benchmark", {"command": "make benchmark"}, dict(ChainMap(*reversed(reached))), options.write)
     for task, comparison in found:

@@ -4,13 +4,11 @@ import json
 
 import pytest
 
-from benchmarks.benchmark import GAMES, PAGES, TASKS, check_protocol, comparisons, figures_of, read_results
+from benchmarks.benchmark import GAMES, TASKS, check_protocol, comparisons, figures_of, read_results
 from benchmarks.keeping import FOLDER
 from patchwork_env.learning.evaluation.matches import fingerprint
 from patchwork_env.learning.evaluation.records import RunEvaluation
 from patchwork_env.learning.evaluation.results import MatchFigures
-from patchwork_env.learning.evaluation.tables import MARKDOWN
-from patchwork_env.learning.reports.comparison import as_text
 from patchwork_env.learning.reports.run_results import RunResult, read_result, write_result
 from tests.scripts import ROOT, run_benchmark
 
@@ -58,7 +56,7 @@ def test_what_does_not_keep_the_protocol_is_refused(change, message):
 
 
 @pytest.mark.slow
-def test_the_page_of_results_is_made_of_the_files(tmp_path):
+def test_figures_and_curves_are_made_of_the_files(tmp_path):
     results, docs = tmp_path / "results", tmp_path / "docs"
     docs.mkdir()
     for seed in range(3):
@@ -68,12 +66,9 @@ def test_the_page_of_results_is_made_of_the_files(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "3 results" in done.stdout
-    page = (docs / PAGES / "patchwork-greedy.md").read_text()
-    assert "| mine | greedy | 3 | 20.0% |" in page
-    assert "](../../images/benchmark/patchwork-greedy/curves.svg)" in page
     reached = json.loads((tmp_path / "benchmark.json").read_text())["figures"]["patchwork-greedy mine"]
     assert (reached["value"], reached["runs"]) == (0.2, 3)
-    assert (docs / "images/benchmark/patchwork-greedy/curves.svg").is_file()
+    assert (docs / "images/benchmark/patchwork-greedy.svg").is_file()
 
 
 def test_results_of_the_project_keep_the_protocol(tmp_path):
@@ -83,10 +78,9 @@ def test_results_of_the_project_keep_the_protocol(tmp_path):
         assert write_result(result, tmp_path).name == file.name
 
 
-def test_pages_and_figures_are_those_of_the_results():
+def test_figures_are_those_of_the_results():
     known = json.loads((FOLDER / "benchmark.json").read_text())["figures"]
     found = {}
     for task, comparison in comparisons(read_results(RESULTS)):
         found |= figures_of(task, comparison)
-        assert as_text(comparison, MARKDOWN) in (ROOT / "docs" / PAGES / f"{task.name}.md").read_text()
     assert found == known
