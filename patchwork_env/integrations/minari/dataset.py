@@ -106,17 +106,13 @@ def folder_of_new(dataset_id: str, root: Any = None) -> Path:
         ) from None
     top = get_dataset_path() if root is None else Path(root)
     folder = top.absolute() / dataset_id  # Minari cannot measure what lies in a relative folder
-    _require_free(folder, dataset_id)
+    _require_free(folder)
     return folder
 
 
-def _require_free(folder: Path, dataset_id: str) -> None:
-    """Raise FileExistsError if the dataset exists, or would be within another one."""
+def _require_free(folder: Path) -> None:
     if folder.exists():
         raise FileExistsError(f"there is a dataset at {folder} already; take another id or version")
-    for namespace in _namespaces(folder, dataset_id):
-        if (namespace / DATA).exists():
-            raise FileExistsError(f"{short_repr(dataset_id)} would lie within the dataset {namespace}")
 
 
 def _namespaces(folder: Path, dataset_id: str) -> list[Path]:
@@ -147,7 +143,7 @@ def write_dataset(
         of_all = {"total_episodes": len(steps), "total_steps": sum(steps), "dataset_size": storage.get_size()}
         about = {"dataset_id": dataset_id, "minari_version": minari_version, **of_all}
         storage.update_metadata({**metadata, **about})
-        _require_free(folder, dataset_id)
+        _require_free(folder)
 
     namespaces = _namespaces(folder, dataset_id)
     try:

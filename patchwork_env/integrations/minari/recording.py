@@ -20,7 +20,6 @@ from patchwork_env.core.batches import REWARDS, deal_all, loop, reward_of, write
 from patchwork_env.core.checks import check_between, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
-from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.options import check_rewards, complete
 from patchwork_env.games import rules_of
@@ -65,14 +64,6 @@ class Recording(NamedTuple):
         spec.additional_wrappers = (WrapperSpec(dataset.MaskedObservation.__name__, dataset.ENTRY_POINT, {}),)
         return spec
 
-    def evaluation_environment(self) -> EnvSpec | None:
-        """Return the environment with the opponent of the dataset; None if the opponent is not a spec."""
-        opponent, spec = self.players[1 % len(self.players)], self.environment()
-        if spec is None or self.seats == 1 or not isinstance(opponent, str):
-            return None
-        spec.kwargs["opponent"] = opponent
-        return spec
-
     def metadata(self) -> dict[str, Any]:
         """Return Minari's metadata, with those of this package under one key."""
         names = self.names
@@ -108,9 +99,6 @@ def record(
     workers: Workers = 1,
     progress: Progress | None = None,
     root: Any = None,
-    author: str | None = None,
-    code_permalink: str | None = None,
-    description: str | None = None,
     **options: Any,
 ) -> MinariDataset:
     """Play games and write them as a dataset.
@@ -131,9 +119,6 @@ def record(
         workers: The number of processes that play, or a cluster. The dataset does not depend on it.
         progress: Called with the number of games that were written since the last call.
         root: The folder of all datasets; None for Minari's own.
-        author: For Minari's metadata, as the next two.
-        code_permalink: The address of the code that made it.
-        description: None for a sentence that says what the dataset holds.
         options: Options of the game, as its environments take them. NMBR 9 has as many ``players`` as there
             are agents, unless a number is given.
 
@@ -143,13 +128,12 @@ def record(
         IllegalActionError, OpponentError, WorkerError: An agent failed, or a process was killed.
     """
     recording = _checked(agents, games, game, seed, rewards, options)
-    about = _texts(author=author, code_permalink=code_permalink, description=description)
     workers, folder = check_workers(workers), dataset.folder_of_new(dataset_id, root)
     played = _in_order(do_jobs(play_block, recording.agents, recording.blocks, workers))
-    metadata, episodes = {**recording.metadata(), **about}, _episodes(recording, played, progress)
-    if evaluation := recording.evaluation_environment():
-        metadata["eval_env_spec"] = evaluation.to_json()
-    dataset.write_dataset(folder, dataset_id, recording.rules, recording.environment(), metadata, episodes)
+    episodes = _episodes(recording, played, progress)
+    dataset.write_dataset(
+        folder, dataset_id, recording.rules, recording.environment(), recording.metadata(), episodes
+    )
     return MinariDataset(folder / dataset.DATA)
 
 
@@ -186,15 +170,6 @@ def _checked(
 def _plain(value: Any) -> Any:
     """Return the value of an option as plain data for JSON."""
     return np.asarray(value).tolist() if isinstance(value, np.ndarray | np.generic | tuple) else value
-
-
-def _texts(**given: Any) -> dict[str, Any]:
-    """Return the given metadata that are strings; Minari wants the author in a set."""
-    texts = {name: text for name, text in given.items() if text is not None}
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise ValueError(f"{name} must be text, not {short_repr(text)}")
-    return texts | ({"author": {texts["author"]}} if "author" in texts else {})
 
 
 def _in_order(results: Iterable[tuple[int, list[PlayedGame]]]) -> Iterator[PlayedGame]:

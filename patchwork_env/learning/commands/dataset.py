@@ -35,8 +35,6 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env datas
     add_games(parser, "how many are played", 1000)
     option("--players", type=int, help="for nmbr9: of a game, 1 to 4 (default: as many as there are agents)")
     option("--rewards", choices=REWARDS, help=_REWARDS_HELP)
-    option("--author", help="who makes the dataset, for its metadata")
-    option("--code-permalink", metavar="URL", help="the code that makes it, for its metadata")
     option("--minari-path", type=Path, metavar="PATH", help=_PATH_HELP)
     add_worker_options(parser, 1)
     return run_command(parser, _run, arguments, program, "minari")
@@ -64,8 +62,6 @@ def _run(options: argparse.Namespace) -> int:
                 workers=workers_of(options),
                 progress=bar.update,
                 root=options.minari_path,
-                author=options.author,
-                code_permalink=options.code_permalink,
                 **{name: value for name, value in options_of_game.items() if value is not None},
             )
     except Interruption as interruption:
