@@ -42,7 +42,7 @@ def analyse(engine: Client, notation: str, nodes: int) -> list[dict[str, Any]]:
     whole = engine.ask("position", notation=notation)
     moves = [move for line in whole["notation"].splitlines()[1:] for move in line.split()]
     plies = list(range(len(moves)))
-    query = engine.send("analyse", notation=notation, plies=plies, agent="champion", nodes=nodes)
+    query = engine.send("analyse", notation=notation, plies=plies, agent=f"champion:nodes={nodes}")
     found = {answer["ply"]: answer for answer in engine.answers(query)}
     return [{**found[ply], "move": moves[ply]} for ply in plies]
 

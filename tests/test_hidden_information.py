@@ -129,10 +129,10 @@ def engine(game):
     of_game = {"notation": game.notation(), "id": "1"}
     for method in (
         {"method": "choose", "agent": f"{__name__}:spy", "seed": 3},
-        {"method": "analyse", "nodes": 50},
+        *({"method": "analyse", "agent": spec} for spec in champion_of(game)),
     ):
         served.handle(json.dumps(of_game | method).encode())
-        served.pool.wait(lambda: False)
+        served.wait()
     return answers
 
 

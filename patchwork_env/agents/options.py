@@ -15,7 +15,6 @@ FEWEST_NODES, MOST_NODES = 2, 200_000
 """The limits of the nodes of such a search; in Patchwork the most take 150 MB."""
 MOST_THREADS = 64
 """The most threads of such a search, more than help it."""
-BUDGETS = ("level", "nodes", "seconds", "simulations")  # the options that are budgets
 FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
 """The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
 AIMS = ("win", "rich", "margin", "score")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchwork_env.agents import checkpoints, hub
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
-from patchwork_env.agents.options import BUDGETS, LEVELS, Reader, check_budget, spec_of
+from patchwork_env.agents.options import LEVELS, Reader
 from patchwork_env.core.checks import check_one_of, check_seed
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
@@ -357,18 +357,6 @@ def _shown(text: str) -> str:
 
 def _what_exists() -> str:
     return ", ".join(map(repr, names())) + f" and paths of checkpoint folders, or {hub.FORM}"
-
-
-# --- budgets ----------------------------------------------------------------------------------------------
-
-
-def with_budget(spec: str, **budgets: Any) -> str:
-    """Return a spec with another budget in place of its own; the same spec if all are None."""
-    if not (budget := check_budget(**budgets)):
-        return spec
-    name, options = parse(spec)
-    kept = {key: text for key, text in options.items() if key not in BUDGETS}
-    return spec_of(name, **kept, **budget)
 
 
 # --- specs that run code ----------------------------------------------------------------------------------

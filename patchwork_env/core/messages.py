@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from patchwork_env.core.documents import one_line, parse_json
@@ -16,14 +16,6 @@ _LONGEST_ERROR = 500
 _FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)  # errors whose messages need no type
 
 Check = Callable[[Any, str], Any]  # returns an allowed value, else raises ValueError with its name
-
-
-class FieldError(ValueError):
-    """A field of a message is missing, unknown, or has a value that is not allowed."""
-
-    def __init__(self, message: str, field: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 def read_message(body: bytes) -> dict[str, Any]:
@@ -43,28 +35,18 @@ def check_fields(
 ) -> dict[str, Any]:
     """Validate and return the fields of a message that are not null.
 
-    FieldError if one is missing, unknown, or has a value that is not allowed.
+    ValueError if one is missing, unknown, or has a value that is not allowed.
     """
     checks = {**needed, **(allowed or {})}
-    checked = {}
     for name in message:
         if name not in checks:
-            raise FieldError(unknown_field(name, checks), name)
+            raise ValueError(
+                f"the message has an unknown field {short_repr(name)}; {did_you_mean(name, checks)}"
+            )
     for name in needed:
         if message.get(name) is None:
-            raise FieldError(f"the message lacks {name!r}; it needs {', '.join(map(repr, needed))}", name)
-    for name, value in message.items():
-        if value is not None:
-            try:
-                checked[name] = checks[name](value, name)
-            except ValueError as error:
-                raise FieldError(str(error), name) from None
-    return checked
-
-
-def unknown_field(name: str, known: Iterable[str]) -> str:
-    """Return the message about an unknown field."""
-    return f"the message has an unknown field {short_repr(name)}; {did_you_mean(name, known)}"
+            raise ValueError(f"the message lacks {name!r}; it needs {', '.join(map(repr, needed))}")
+    return {name: checks[name](value, name) for name, value in message.items() if value is not None}
 
 
 def error_of(message: str) -> dict[str, str]:
@@ -75,12 +57,6 @@ def error_of(message: str) -> dict[str, str]:
 def reason_of(error: BaseException) -> str:
     """Return the text of an error, with its type unless its message is written for people."""
     return str(error) if isinstance(error, _FOR_PEOPLE) and str(error) else f"{type(error).__name__}: {error}"
-
-
-def error_with_field(error: BaseException) -> dict[str, str]:
-    """Return an error as an answer, with the name of the field that is wrong."""
-    field = {"field": error.field} if isinstance(error, FieldError) else {}
-    return {**error_of(reason_of(error)), **field}
 
 
 def encoded(content: Any) -> bytes:

@@ -6,7 +6,6 @@ import shlex
 import sys
 import threading
 import weakref
-from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import count
 from queue import Empty, Queue
@@ -22,8 +21,6 @@ from patchwork_env.protocol.programs import PATIENCE, Program
 
 Answer = dict[str, Any]
 
-_MOST_WAITING = 10_000  # answers to one query that wait to be read
-_MOST_WARNINGS = 100
 _SHOWN = 100  # characters of a wrong answer in messages
 
 
@@ -61,9 +58,6 @@ class Client:
         command: A list of words, or a str that is split as shells do.
         name: The name of the program in messages.
 
-    Attributes:
-        warnings: The last 100 warnings of the program.
-
     Raises:
         ValueError: The command names no program.
         OpponentError: The program cannot be started.
@@ -72,9 +66,8 @@ class Client:
     def __init__(self, command: str | Sequence[str], name: str | None = None) -> None:
         words = split_command(command)
         self.name = words[0] if name is None else name
-        self.warnings: deque[Answer] = deque(maxlen=_MOST_WARNINGS)
         self._numbers = count(1)
-        self._inbox = _Inbox(self.warnings)
+        self._inbox = _Inbox()
         self._program = Program(words, self._inbox.receive)
         self._end = weakref.finalize(self, self._program.end)
 
@@ -135,9 +128,7 @@ class Client:
 
     def terminate(self, number: str | None = None) -> None:
         """End a query early, or all queries; their last answers hold the results so far."""
-        everything = number is None
-        sent = self.send("terminate_all") if everything else self.send("terminate", terminate_id=number)
-        self._inbox.forget(sent)
+        self._inbox.forget(self.send("terminate", terminate_id=number))
 
     def _next(self, asked: _Asked, end: float | None, timeout: float | None) -> Answer:
         left = None if end is None else min(max(end - monotonic(), 0), threading.TIMEOUT_MAX)
@@ -168,9 +159,8 @@ class _Asked(NamedTuple):
 class _Inbox:
     """The answers of a program by query."""
 
-    def __init__(self, warnings: deque[Answer]) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._warnings = warnings
         self.asked: dict[str, _Asked] = {}
         self.failure: str | None = None  # the reason why no more answers come; empty if the program has ended
 
@@ -204,13 +194,9 @@ class _Inbox:
 
     def _sort_in(self, answer: Answer) -> None:
         number = answer.get("id")
-        if "warning" in answer:
-            self._warnings.append(answer)
-        elif number is None and "error" in answer:
+        if number is None and "error" in answer:
             self.fail(_error_in(answer))
         elif isinstance(number, str) and (asked := self.asked.get(number)):
-            if asked.answers.qsize() >= _MOST_WAITING:
-                raise ValueError(f"{_MOST_WAITING:,} answers wait to be read")
             asked.answers.put(answer)
 
 

@@ -17,9 +17,8 @@ from typing import IO
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.messages import MOST_BYTES, encoded, error_of
-from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.engine import Answer, Engine
 from patchwork_env.protocol.programs import leave, run_until_signal
-from patchwork_env.protocol.tasks import Answer
 from patchwork_env.service.agents import AgentPool
 
 DEFAULT_THREADS = 4
@@ -44,7 +43,7 @@ def _run(options: argparse.Namespace) -> int:
         return Engine(players, send, options.agent, threads)
 
     def answer() -> int:
-        return 0 if serve(queries, answers, make, drop=options.quit_without_waiting) else _READER_GONE
+        return 0 if serve(queries, answers, make) else _READER_GONE
 
     return leave(run_until_signal(answer))
 
@@ -90,14 +89,11 @@ class Writer:
                 self._stream.flush()
             except (OSError, ValueError):  # a dead pipe, or a closed stream
                 self.is_gone = True
-        if self.is_gone:
-            self.when_gone()
+                self.when_gone()
 
 
-def serve(
-    queries: IO[bytes], answers: IO[bytes], make: Callable[[Writer], Engine], *, drop: bool = False
-) -> bool:
-    """Answer queries until their stream ends, and then the remaining ones unless ``drop``.
+def serve(queries: IO[bytes], answers: IO[bytes], make: Callable[[Writer], Engine]) -> bool:
+    """Answer queries until their stream ends, and then the remaining ones.
 
     Return whether the reader of the answers stayed to the end.
     """
@@ -107,7 +103,7 @@ def serve(
 
     def stop() -> None:
         over.set()
-        engine.pool.wake()
+        threading.Thread(target=engine.terminate).start()  # a task that is answering holds its lock
 
     write.when_gone = stop
 
@@ -127,10 +123,9 @@ def serve(
 
     threading.Thread(target=read, name="queries", daemon=True).start()
     over.wait()
-    if drop or write.is_gone:
-        engine.pool.terminate()
-    engine.pool.wait(lambda: write.is_gone)
-    engine.pool.close()
+    if not write.is_gone:
+        engine.wait()
+    engine.close()
     return not write.is_gone
 
 
@@ -168,11 +163,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         default=DEFAULT_THREADS,
         help=f"the most positions at the same time (default: {DEFAULT_THREADS})",
-    )
-    parser.add_argument(
-        "--quit-without-waiting",
-        action="store_true",
-        help="when the input ends, end the remaining queries instead of finishing them",
     )
     return parser
 

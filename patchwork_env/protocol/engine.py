@@ -2,65 +2,141 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from time import monotonic
 from typing import Any
 
 from patchwork_env import __version__
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.messages import FieldError, error_with_field, read_message
+from patchwork_env.core.messages import error_of, read_message, reason_of
 from patchwork_env.games import rules_of
 from patchwork_env.protocol import queries
-from patchwork_env.protocol.tasks import Answer, Task, TaskPool
 from patchwork_env.service import positions
 from patchwork_env.service.agents import ANALYSIS, AgentPool, champion_of
 from patchwork_env.service.fields import DEFAULT_LINES
-from patchwork_env.service.positions import components_of
 
 PROTOCOL = 1  # the version of the protocol
 CHOICE = "fast"
 """The level of the champion for moves of queries that name no agent."""
 
+Answer = dict[str, Any]
 Send = Callable[[Answer], None]
+Work = Callable[["Task"], Answer]  # thinks about a position and returns the fields of the last answer
+
+
+class Task:
+    """A position for an agent to think about in a thread, with exactly one last answer.
+
+    After ``time_limit`` seconds of work it is ended early. ``when_done`` is called after the last answer.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        ply: int,
+        work: Work,
+        send: Send,
+        when_done: Callable[[Task], None],
+        time_limit: float | None,
+    ) -> None:
+        self.id, self.ply = id, ply
+        self._work, self._send, self._when_done, self._time_limit = work, send, when_done, time_limit
+        self._lock = threading.Lock()
+        self._latest: Answer = {}
+        self.is_done = False
+
+    def note(self, fields: Answer, tell: bool) -> None:
+        """Keep the result so far, and send it if ``tell``."""
+        with self._lock:
+            self._latest = fields
+            if tell and not self.is_done:
+                self._send({"id": self.id, "ply": self.ply, "done": False, **fields})
+
+    def run(self) -> None:
+        """Work, and send the last answer, unless the task is ended before."""
+        if self.is_done:
+            return
+        timer = None
+        if self._time_limit is not None:
+            timer = threading.Timer(self._time_limit, self.terminate)
+            timer.daemon = True
+            timer.start()
+        try:
+            fields = {"done": True, **self._work(self)}
+        except BaseException as error:  # of an agent, also SystemExit
+            fields = error_of(reason_of(error))
+        if timer:
+            timer.cancel()
+        self._finish(fields)
+
+    def terminate(self) -> bool:
+        """Send the result so far as the last answer; returns False if the last one was sent before."""
+        rest = self._latest or {"no_results": True}
+        return self._finish({"done": True, "terminated": True, **rest})
+
+    def _finish(self, fields: Answer) -> bool:
+        with self._lock:
+            if self.is_done:
+                return False
+            self.is_done = True
+            self._send({"id": self.id, "ply": self.ply, **fields})
+        self._when_done(self)
+        return True
 
 
 class Engine:
     """Answers queries: at once, or from threads, each of which works on one position.
 
     ``send`` is called from any thread, but for each query from one at a time. ``agent`` answers queries that
-    name no agent; if it is None, the champion of the game does.
+    name no agent; if it is None, the champion of the game does. A task that is ended early keeps its thread
+    until its agent answers.
     """
 
     def __init__(self, players: AgentPool, send: Send, agent: str | None = None, threads: int = 1) -> None:
         self._agents, self._send, self._agent = players, send, agent
-        self.pool = TaskPool(threads)
+        self._threads = ThreadPoolExecutor(threads)
+        self._changed = threading.Condition()
+        self._open: set[Task] = set()  # the tasks without a last answer
         self._methods: dict[str, Callable[[queries.Query], None]] = {
             "position": partial(self._answer_positions, _position),
             "legal_moves": partial(self._answer_positions, _legal_moves),
             "choose": partial(self._think, self._chosen, CHOICE),
             "analyse": partial(self._think, self._analysed, ANALYSIS),
             "terminate": self._terminate,
-            "terminate_all": self._terminate,
             "query_version": self._tell_version,
             "query_agents": partial(self._tell_of_game, "agents", players.listed),
-            "query_components": partial(self._tell_of_game, "components", lambda game: components_of(game)),
+            "query_components": partial(self._tell_of_game, "components", positions.components_of),
         }
 
     def handle(self, line: bytes) -> None:
         """Answer a line at once or from threads; an invalid line gets an error as its answer."""
-        id = None
+        named = {}
         try:
             message = read_message(line)
-            if (used := queries.read_id(message)) in self.pool:
-                raise FieldError(f"the id {used!r} belongs to a query that is not answered yet", "id")
-            id = used
-            query = queries.check_query(message)
-            for name, words in query.unknown.items():
-                self._send({"id": id, "warning": words, "field": name})
+            named = {"id": queries.read_id(message)}
+            query = queries.read_query(message)
             self._methods[query.method](query)
         except Exception as error:
-            self._send({**({} if id is None else {"id": id}), **error_with_field(error)})
+            self._send({**named, **error_of(reason_of(error))})
+
+    def wait(self) -> None:
+        """Wait until all queries are answered."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._open)
+
+    def terminate(self, id: str | None = None) -> int:
+        """End the tasks of a query early, or all tasks; return their number."""
+        with self._changed:
+            found = [task for task in self._open if id in (None, task.id)]
+        return sum(task.terminate() for task in found)
+
+    def close(self) -> None:
+        """End all tasks, and the threads as soon as they are free; it answers no queries after this."""
+        self._threads.shutdown(wait=False)
+        self.terminate()
 
     # --- immediate answers --------------------------------------------------------------------------------
 
@@ -69,7 +145,7 @@ class Engine:
             self._send({"id": query.id, "ply": ply, "done": True, **tell(game)})
 
     def _terminate(self, query: queries.Query) -> None:
-        ended = self.pool.terminate(query.fields.get("terminate_id"), query.fields.get("plies"))
+        ended = self.terminate(query.fields.get("terminate_id"))
         self._send({"id": query.id, "method": query.method, **query.fields, "terminated": ended})
 
     def _tell_version(self, query: queries.Query) -> None:
@@ -77,35 +153,42 @@ class Engine:
         self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
 
     def _tell_of_game(self, name: str, tell: Callable[[str], Any], query: queries.Query) -> None:
-        self._send({"id": query.id, name: queries.for_field("game", tell, query.fields["game"])})
+        self._send({"id": query.id, name: tell(query.fields["game"])})
 
     # --- answers of agents --------------------------------------------------------------------------------
 
     def _think(
-        self,
-        work: Callable[[queries.Query, BaseGame, str, Task], Answer],
-        level: str,
-        query: queries.Query,
+        self, work: Callable[[queries.Query, BaseGame, str, Task], Answer], level: str, query: queries.Query
     ) -> None:
         fields, game = query.fields, queries.game_of(query.fields)
-        spec = queries.agent_of(fields, self._agent or champion_of(rules_of(game.state).name, level))
-        queries.for_field("agent", self._agents.check, spec)
-        more = fields.get("priority", 0), fields.get("time_limit")
-        asked = queries.positions_asked(game, fields)
-        self.pool.add(
-            [
-                Task(query.id, ply, partial(work, query, position, spec), self._send, *more)
-                for ply, position in asked.items()
-            ]
-        )
+        default = self._agent or champion_of(rules_of(game.state).name, level)
+        spec = self._agents.check(fields.get("agent", default))
+        tasks = [
+            Task(
+                query.id,
+                ply,
+                partial(work, query, position, spec),
+                self._send,
+                self._forget,
+                fields.get("time_limit"),
+            )
+            for ply, position in queries.positions_asked(game, fields).items()
+        ]
+        with self._changed:
+            self._open.update(tasks)
+        for task in tasks:
+            self._threads.submit(task.run)
+
+    def _forget(self, task: Task) -> None:
+        with self._changed:
+            self._open.remove(task)
+            self._changed.notify_all()
 
     def _chosen(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
-        self._require_ready(game, spec)
         choice = self._agents.choice(game, spec, query.fields.get("seed"))
         return {"player": game.current_player, "move": choice["word"], "action": choice["action"]}
 
     def _analysed(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
-        self._require_ready(game, spec)
         every, reported = query.fields.get("report_every"), monotonic()
         latest: Answer = {}
         for analysis in self._agents.analyses(game, spec, query.fields.get("lines", DEFAULT_LINES)):
@@ -118,21 +201,12 @@ class Engine:
                 break
         return latest
 
-    def _require_ready(self, game: BaseGame, spec: str) -> None:
-        if game.is_over:
-            raise ValueError("the game is over")
-        try:
-            with self._agents.borrow(spec):
-                pass
-        except (ValueError, OSError, ImportError) as error:
-            raise FieldError(str(error), "agent") from None
-
 
 def _position(game: BaseGame) -> Answer:
     """Return the position of a game with its last move."""
     before = game.clone()
     position = positions.play(before, before.undo()) if game.num_moves else positions.position_of(game)
-    return {"notation": game.notation(), "state": game.to_bytes().hex(), "position": position}
+    return {"notation": game.notation(), "position": position}
 
 
 def _legal_moves(game: BaseGame) -> Answer:

@@ -100,8 +100,7 @@ class AgentPool:
 
         Its random numbers restart from the ``seed``, if there is one. OpponentError if the agent fails.
         """
-        with self.borrow(spec) as agent:
-            agent.check_game(rules_of(game.state).name)
+        with self._borrow_for(game, spec) as agent:
             try:
                 if seed is not None:
                     agent.reseed(seed)
@@ -112,10 +111,17 @@ class AgentPool:
 
     def analyses(self, game: BaseGame, spec: str, most: int) -> Iterator[Entry]:
         """Yield ever deeper analyses of a game by an agent; the caller may close the iterator early."""
+        with self._borrow_for(game, spec) as agent, suppress(GeneratorExit):  # the agent is kept
+            yield from analyses_of(game, agent, most)
+
+    @contextmanager
+    def _borrow_for(self, game: BaseGame, spec: str) -> Iterator[Agent]:
+        """Borrow an agent for a move; ValueError if the game is over, or the agent does not play it."""
+        if game.is_over:
+            raise ValueError("the game is over")
         with self.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
-            with suppress(GeneratorExit):  # the agent is kept
-                yield from analyses_of(game, agent, most)
+            yield agent
 
     def _take(self, spec: str) -> Agent | None:
         with self._lock:

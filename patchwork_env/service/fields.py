@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from patchwork_env.agents.specs import MAX_SPEC_LENGTH
-from patchwork_env.core.checks import as_integer, as_number, check_between, check_seed
+from patchwork_env.core.checks import as_integer, check_between, check_seed
 from patchwork_env.core.messages import Check, check_fields
 from patchwork_env.core.names import short_repr
 from patchwork_env.service import positions
@@ -35,25 +34,12 @@ def text_of(most: int) -> Check:
     return check
 
 
-def between(lowest: int, highest: int) -> Check:
-    """Return the check of an integer from ``lowest`` to ``highest``."""
-    return lambda value, what: check_between(value, lowest, highest, what)
-
-
-def seconds(most: float, *, least: float = 0, above: float = -math.inf) -> Check:
-    """Return the check of a number of seconds."""
-
-    def check(value: Any, what: str) -> float:
-        number = as_number(value, what, least=least, above=above)
-        if number > most:
-            raise ValueError(f"{what} is {short_repr(value)}; it must be at most {most:,}")
-        return number
-
-    return check
-
-
 spec = text_of(MAX_SPEC_LENGTH)
-lines = between(1, MOST_LINES)
+
+
+def lines(value: Any, what: str) -> int:
+    """Check a number of lines of an analysis."""
+    return check_between(value, 1, MOST_LINES, what)
 
 
 def move(value: Any, what: str) -> str | int:

@@ -21,7 +21,6 @@ from patchwork_env.games import rules_of
 from patchwork_env.service import fields
 from patchwork_env.service.agents import ANALYSIS, AgentPool, analyses_of, champion_of
 from patchwork_env.service.positions import GAMES, new_game, positions_of
-from patchwork_env.service.threads import ThreadPool
 
 Event = dict[str, Any]
 Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
@@ -46,7 +45,6 @@ class Streams:
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
         self._running: dict[threading.Event, Tell] = {}
-        self._pool = ThreadPool(_MOST_THREADS)
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
         """Yield the events of work for a ``purpose``, which at most ``most`` threads serve at the same time.
@@ -92,13 +90,12 @@ class Streams:
             tell(event)
 
     def stop(self) -> None:
-        """End all streams, and tell their threads to end; none begins after this."""
+        """End all streams, and tell their threads to end."""
         with self._lock:
             running = dict(self._running)
         for stopped, tell in running.items():
             stopped.set()
             tell(None)
-        self._pool.close()
 
     def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
         loop, stopped = asyncio.get_running_loop(), threading.Event()
@@ -120,7 +117,7 @@ class Streams:
         with self._lock:
             self._busy[purpose] += 1
             self._running[stopped] = tell
-        self._pool.submit(run)
+        threading.Thread(target=run, name="agent", daemon=True).start()
         return stopped
 
 
@@ -176,7 +173,6 @@ class Thinking:
         """Stream the move of ``agent`` in the game of ``notation``; the last event is ``choice``."""
         game, given = fields.read_game_and(message, {"agent": fields.spec}, {"seed": fields.seed})
         spec, seed = self._agents.check(given["agent"]), given.get("seed")
-        _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:
             tell({"choice": self._agents.choice(game, spec, seed)})
@@ -188,7 +184,6 @@ class Thinking:
         game, given = fields.read_game_and(message, {}, {"agent": fields.spec, "lines": fields.lines})
         spec = self._agents.check(given.get("agent", champion_of(rules_of(game.state).name, ANALYSIS)))
         most = given.get("lines", fields.DEFAULT_LINES)
-        _require_running(game)
 
         def work(tell: Tell, stopped: threading.Event) -> None:
             for analysis in self._agents.analyses(game, spec, most):
@@ -206,8 +201,3 @@ def _ending_of(game: BaseGame) -> BaseGame:
     for _ in range(_MOVES_OF_AN_ENDING):
         ending.undo()
     return ending
-
-
-def _require_running(game: BaseGame) -> None:
-    if game.is_over:
-        raise ValueError("the game is over")

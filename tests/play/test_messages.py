@@ -79,7 +79,6 @@ WRONG: list[tuple[str, Any, str]] = [
         {"notation": NOTATION, "agent": "x" * 5000},
         "agent has 5000 characters; allowed are at most 4096",
     ),
-    ("choose", {"notation": OVER.notation(), "agent": "greedy"}, "the game is over"),
     ("choose", {"notation": NOTATION, "agent": "os:getcwd"}, "would run code"),
     ("analyse", {"notation": NOTATION, "lines": 0}, "lines is 0; allowed are 1 to 50"),
     ("analyse", {"notation": NOTATION, "agent": "tests.play.odd_agents:raises"}, "would run code"),

@@ -52,9 +52,8 @@ def test_it_is_an_agent_itself_and_answers_a_client():
     client = agent._client
     assert client is not None
     assert client.ask("query_version", 60)["protocol"] == 1
-    several = list(client.answers(client.send("choose", **NEW, moves=["+"], plies=[0, 1], oops=1), 60))
+    several = list(client.answers(client.send("choose", **NEW, moves=["+"], plies=[0, 1]), 60))
     assert sorted(answer["ply"] for answer in several) == [0, 1]
-    assert client.warnings[-1]["field"] == "oops"
     process = client._program._process
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM

@@ -56,7 +56,7 @@ def test_exchanges_are_those_of_the_engine(block):
         found = answers.wait(expected)[expected - 1]
         assert fits(found, json.loads(text)), f"{found} instead of {text}"
     assert len(answers) == expected
-    engine.pool.close()
+    engine.close()
 
 
 def test_there_are_exchanges_of_every_method():

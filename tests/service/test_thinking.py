@@ -63,6 +63,14 @@ def test_what_is_no_agent_here_is_an_error_of_the_stream(client, spec, words):
     assert words in event["error"]
 
 
+def test_games_that_are_over_have_no_choice(client):
+    over = nmbr9.Game(deck=[1])
+    over.play(int(over.legal_actions()[0]))
+    message = {"notation": over.notation(), "agent": "greedy"}
+    for route in ("choose", "analyse"):
+        assert client.ask(f"/api/{route}", message).events == [{"error": "the game is over"}]
+
+
 def test_only_what_the_command_line_named_runs_code(tmp_path):
     client = Client(f"{ODD}:illegal", "program:true")
     made = tmp_path / "made"
