@@ -143,7 +143,7 @@ class PatchworkVectorEnv(GameVectorEnv):
     >>> observations, rewards, terminations, truncations, infos = envs.step(actions)
 
     Each game is that of a :class:`PatchworkEnv`; ``opponent`` may also be a list.
-    :class:`~patchwork_env.envs.vector.GameVectorEnv` describes seeds, ``copy``, ``opponent_shares`` and
+    :class:`~patchwork_env.envs.vector.GameVectorEnv` describes seeds, ``opponent_shares`` and
     ``autoreset_mode``.
     """
 

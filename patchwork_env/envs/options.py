@@ -47,7 +47,6 @@ class VectorOptions(AECOptions, total=False):
 
     seat: int | Literal["alternate", "random"]
     opponent_shares: Sequence[float] | None
-    copy: bool
     autoreset_mode: AutoresetMode | Literal["NextStep", "SameStep", "Disabled"]
     render_mode: Literal["ansi", "rgb_array"] | None
 

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, loop
-from patchwork_env.core.checks import check_actions, check_flag, check_one_of
+from patchwork_env.core.checks import check_actions, check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
@@ -40,7 +40,6 @@ from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
-Views = tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]
 
 
 class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
@@ -71,8 +70,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             ``infos["final_info"]["opponent"]`` is then the opponent's number in :attr:`opponents`.
         opponent_shares: The relative share of the games for each of several opponents; None shares the games
             evenly.
-        copy: Whether observations and ``action_mask`` are fresh arrays; otherwise the next call overwrites
-            them.
         autoreset_mode: An ``AutoresetMode`` or its value.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None; ``"human"`` is for single environments.
     """
@@ -94,7 +91,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         illegal_action: str = "terminate",
         rewards: str | None = None,
         observation: str = "flat",
-        copy: bool = True,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         render_mode: str | None = None,
         **options: Any,
@@ -103,7 +99,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.num_envs = check_num_envs(num_envs)
         self._named = check_layout(observation)
         self._raises = check_one_of(illegal_action, ILLEGAL_ACTION, "illegal_action") == "raise"
-        check_flag(copy, "copy")
         self._display = Display(render_mode, rules, of=BATCH_RENDER_MODES)
         self.render_mode = render_mode
         self._autoreset = check_autoreset_mode(autoreset_mode)
@@ -125,7 +120,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
-        self._views = None if copy else self._empty_views()  # masks and observations, written again and again
         self._illegal_ends = 0
 
     def reset(
@@ -203,7 +197,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return the masks of the learners' legal actions, int8 ``(num_envs, num_actions)``."""
-        return self._current_views()[0]
+        return self._views()[0]
 
     def render(self) -> tuple[Any, ...] | None:
         """Return every game as text (``"ansi"``) or as uint8 ``(height, width, 3)`` (``"rgb_array"``)."""
@@ -317,7 +311,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self, infos: Infos, illegal_action: Games | int, present: Flags | None = None
     ) -> tuple[Any, Infos]:
         """Return observations, and ``infos`` with their entries for the ``present`` games, None for all."""
-        masks, observations = self._current_views()
+        masks, observations = self._views()
         if present is None:
             present = np.ones(self.num_envs, np.bool_)
         else:
@@ -325,16 +319,16 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         infos |= self._entries(masks, illegal_action, present)
         return self._rules.layout.as_dict(observations) if self._named else observations, infos
 
-    def _current_views(self) -> Views:
+    def _views(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
         """Return the masks and observations of the present states."""
-        views, batch = self._views or self._empty_views(), self._batch
+        batch = self._batch
         batch.require_ready()
-        loop(batches.write_views, self._rules)(batch.states, batch.all_games, batch.seats, *views)
-        return views
-
-    def _empty_views(self) -> Views:
         masks = np.empty((self.num_envs, self._rules.num_actions), np.int8)
-        return masks, np.empty((self.num_envs, self._rules.layout.size), np.float32)
+        observations = np.empty((self.num_envs, self._rules.layout.size), np.float32)
+        loop(batches.write_views, self._rules)(
+            batch.states, batch.all_games, batch.seats, masks, observations
+        )
+        return masks, observations
 
     def _entries(self, masks: Any, illegal_action: Games | int, present: Flags) -> Infos:
         """Return the entries of infos with their flags, zeros for games that are not ``present``."""

@@ -121,7 +121,7 @@ def _environment_calls(rules, random):
     for make in makers:
         yield Call(make, {"render_mode": None, **options, "observation": "flat"})
     env_id, errors = f"patchwork_env:{name}-v0", (*_MISSING, MemoryError)
-    many = {"num_envs": 2, "copy": True, "render_mode": None}
+    many = {"num_envs": 2, "render_mode": None}
     yield Call(getattr(module, f"{name}Env"), {"render_mode": "ansi", **learner, **options}, errors)
     yield Call(partial(gymnasium.make, env_id), learner | options, errors)
     yield Call(getattr(module, f"{name}VectorEnv"), many | learner | options, errors)

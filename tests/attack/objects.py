@@ -422,7 +422,6 @@ def single_goes_on(env):
 
 def make_vector(random):
     name, options = _learner(random)
-    options |= {"copy": bool(random.random() < 0.7)}
     options |= {"autoreset_mode": pick(random, ("SameStep", "NextStep", "Disabled"))}
     size = int(random.integers(1, 9))
     envs = gymnasium.make_vec(name, size, vectorization_mode="vector_entry_point", **options)

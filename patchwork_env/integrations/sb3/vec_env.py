@@ -379,7 +379,7 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
         self._reset_seeds()
         self._reset_options()
         self._masks = infos[_MASK]
-        return _copied(observations)
+        return observations
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Take the learners' actions; IllegalActionError if one is illegal or outside the action space."""
@@ -402,7 +402,7 @@ class _VecEnvOfGymnasium(MaskedVecEnv):
             }
             own_infos[env]["terminal_observation"] = infos["final_obs"][env]
             own_infos[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
-        return _copied(observations), rewards.astype(np.float32), ends, own_infos
+        return observations, rewards.astype(np.float32), ends, own_infos
 
     def close(self) -> None:
         self._envs.close()
@@ -413,10 +413,3 @@ def _illegal(action: int, game: int) -> IllegalActionError:
         f"action {action} of game {game} is not legal; no game was changed. Perhaps the algorithm reads no "
         f"masks: {NEEDS_MASKS}"
     )
-
-
-def _copied(observations: Any) -> Any:
-    """Return observations that the next step does not overwrite."""
-    if isinstance(observations, dict):
-        return {name: array.copy() for name, array in observations.items()}
-    return observations.copy()

@@ -362,14 +362,6 @@ def test_as_vec_env_plays_the_games_of_gymnasium(mode, observation):
     env.close()
 
 
-def test_as_vec_env_overwrites_no_observations():
-    env = as_vec_env(make(copy=False))
-    first = env.reset()
-    before = first.copy()
-    env.step(get_action_masks(env).argmax(1))
-    assert (first == before).all()
-
-
 @pytest.mark.parametrize("make_env", [lambda: SelfPlayVecEnv(3, seed=1), lambda: as_vec_env(make())])
 @pytest.mark.parametrize(
     ("algorithm", "options"),
