@@ -31,7 +31,6 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from patchwork_env.agents import as_agent, as_agents
 from patchwork_env.envs import self_play
-from patchwork_env.envs.aec import GameAECEnv, WrappedAECEnv
 from patchwork_env.envs.options import (
     AECOptions,
     BatchOptions,
@@ -39,6 +38,7 @@ from patchwork_env.envs.options import (
     VectorOptions,
     list_options,
 )
+from patchwork_env.envs.pettingzoo import GameAECEnv, WrappedAECEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.patchwork.rules import RULES

@@ -28,7 +28,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class AECOptions(TypedDict, total=False):
-    """The options of :class:`~patchwork_env.envs.aec.GameAECEnv`, besides those of the game."""
+    """The options of :class:`~patchwork_env.envs.pettingzoo.GameAECEnv`, besides those of the game."""
 
     observation: Literal["flat", "dict"]
     rewards: Literal["outcome", "margin", "score"] | None

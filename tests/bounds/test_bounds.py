@@ -12,7 +12,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.rules import Rules
-from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.pettingzoo import GameAECEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.games import rules_of

@@ -13,8 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.utils.conversions import parallel_to_aec
 
-from patchwork_env.envs.aec import GameAECEnv
-from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import MissingExtraError
 from tests.attack.objects import KINDS

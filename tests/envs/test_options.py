@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from patchwork_env.agents import load
-from patchwork_env.envs.aec import GameAECEnv
-from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from patchwork_env import nmbr9_v0, patchwork_v0
-from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.pettingzoo import GameAECEnv
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv

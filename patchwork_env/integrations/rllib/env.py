@@ -9,7 +9,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from patchwork_env.core.checks import as_number
 from patchwork_env.core.game import BaseGame
-from patchwork_env.envs.aec import GameAECEnv
+from patchwork_env.envs.pettingzoo import GameAECEnv
 from patchwork_env.envs.spaces import MaskedObservation
 from patchwork_env.games import PATCHWORK, rules_of
 

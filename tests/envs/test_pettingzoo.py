@@ -11,8 +11,7 @@ import pytest
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from patchwork_env.envs.aec import GameAECEnv
-from patchwork_env.envs.parallel import GameParallelEnv
+from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv
 from patchwork_env.errors import IllegalActionError
 from tests.envs.cases import CASES, PATCHWORK, cases, choose, flat, several_players
 

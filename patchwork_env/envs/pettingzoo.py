@@ -1,4 +1,4 @@
-"""The PettingZoo environment in which agents move one after the other (AEC), for any game."""
+"""PettingZoo environments of any game, in which agents act by turns (AEC) or at the same time (parallel)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium import logger
 from gymnasium.spaces import Space
-from pettingzoo.utils.env import AECEnv
+from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from patchwork_env.core.batches import SCORE, loop, reward_of, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
+from patchwork_env.core.kernels import copy_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import RENDER_MODES, Rules
 from patchwork_env.core.tensors import Observation
@@ -24,12 +25,12 @@ from patchwork_env.envs.options import ILLEGAL_ACTION, ILLEGAL_REWARD, check_lay
 from patchwork_env.envs.spaces import GameSpaces, MaskedObservation
 from patchwork_env.errors import IllegalActionError
 
-IGNORED_RESET_OPTIONS = ("options",)  # PettingZoo's api_test passes this one
-
-NO_GAME = "no game is on: call reset()"
+_IGNORED_RESET_OPTIONS = ("options",)  # PettingZoo's api_test passes this one
+_NO_GAME = "no game is on: call reset()"
 _ALL_GAMES = np.zeros(1, np.int64)
 
-
+Rewards = dict[str, float]
+Flags = dict[str, bool]
 WrappedAECEnv = AECEnv[str, MaskedObservation, Any]
 
 
@@ -104,7 +105,7 @@ class PettingZooGame:
         self._display.close()
 
     def _deal(self, seed: int | None, options: Mapping[str, Any] | None) -> BaseGame:
-        set_up = self._dealer.set_up(options, IGNORED_RESET_OPTIONS)
+        set_up = self._dealer.set_up(options, _IGNORED_RESET_OPTIONS)
         if seed is not None:
             self._dealer.reseed(0, check_seed(seed))
         states = self._rules.empty_states(1)
@@ -152,7 +153,7 @@ class PettingZooGame:
 
     def _require_game(self) -> BaseGame:
         if self._game is None:
-            raise RuntimeError(NO_GAME)
+            raise RuntimeError(_NO_GAME)
         return self._game
 
 
@@ -204,7 +205,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
         RuntimeError if no agent is left, or before the first :meth:`reset`.
         """
         if not self.agents:
-            raise RuntimeError(NO_GAME)
+            raise RuntimeError(_NO_GAME)
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -275,6 +276,86 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
         for name in ("_cumulative_rewards", "terminations", "truncations", "infos"):
             after[name] = {agent: value for agent, value in getattr(self, name).items() if agent != gone}
         self._change(after)
+
+
+class GameParallelEnv(PettingZooGame, ParallelEnv[str, MaskedObservation, Any]):
+    """One game of any rules whose players act at the same time.
+
+    Spaces, rewards, options and the game are those of :class:`GameAECEnv`. Every
+    agent's mask holds its legal actions in every step, until the game is over. ValueError if a value is
+    not allowed, or the players do not act at the same time.
+    """
+
+    def __init__(self, rules: Rules, render_mode: str | None = None, **options: Any) -> None:
+        if not rules.is_simultaneous:
+            raise ValueError(f"the players of {rules.title} do not act at the same time")
+        super().__init__(rules, render_mode, **options)
+
+    def reset(
+        self, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, MaskedObservation], dict[str, dict[str, Any]]]:
+        """Begin a game; return observations and infos of all agents."""
+        agents = list(self.possible_agents)
+        self._begin(self._deal(seed, options), agents)
+        return self._observations(), {agent: {} for agent in agents}
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[dict[str, MaskedObservation], Rewards, Flags, Flags, dict[str, dict[str, Any]]]:
+        """Play one action of every agent.
+
+        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game for all, with
+        -1 for its agent. A missing one, or one outside the action space, always raises. Errors change
+        nothing.
+
+        Returns observations, rewards, terminations, truncations and infos of all agents. IllegalActionError
+        for what raises, RuntimeError if no game is on.
+        """
+        agents = self.agents
+        if not agents:
+            raise RuntimeError(_NO_GAME)
+        game = self.game
+        chosen = {agent: self._action_of(agent, actions) for agent in agents}
+        illegal = [agent for agent, action in chosen.items() if not self._is_legal(game, agent, action)]
+        if illegal and self._raises:
+            raise IllegalActionError(
+                f"action {chosen[illegal[0]]} of {illegal[0]} is not legal; nothing was changed"
+            )
+        rewards = dict.fromkeys(agents, 0.0) | dict.fromkeys(illegal, ILLEGAL_REWARD)
+        if illegal:
+            EnvLogger.warn_on_illegal_move()
+        else:
+            for action in chosen.values():
+                for player, reward in self._play(game, action).items():
+                    rewards[agents[player]] += reward
+        has_ended = bool(illegal) or game.is_over
+        self._begin(game, [] if has_ended else agents)
+        terminations, truncations = dict.fromkeys(agents, has_ended), dict.fromkeys(agents, bool(illegal))
+        return self._observations(), rewards, terminations, truncations, {agent: {} for agent in agents}
+
+    def _begin(self, game: BaseGame, agents: list[str]) -> None:
+        self._change({"_game": game, "agents": agents})
+        if self.render_mode == "human":
+            self.render()
+
+    def _observations(self) -> dict[str, MaskedObservation]:
+        game = self._require_game()
+        return {agent: self._view(_turn_of(game, player), player) for agent, player in self._players.items()}
+
+    def _action_of(self, agent: str, actions: Mapping[str, Any]) -> int:
+        if not isinstance(actions, Mapping) or agent not in actions:
+            raise IllegalActionError(f"there is no action of {agent} in {short_repr(actions)}")
+        return self._require_action(actions[agent])
+
+    def _is_legal(self, game: BaseGame, agent: str, action: int) -> bool:
+        return self._rules.kernels.is_legal(_turn_of(game, self._players[agent]).state, 0, action)
+
+
+def _turn_of(game: BaseGame, player: int) -> BaseGame:
+    """Return the same game with another player to move; all players have acted equally often in it."""
+    states = copy_of(game.state)
+    states["current_player"] = player if not game.is_over else 0
+    return type(game).unchecked(states)
 
 
 class _OutOfSpaceError(IllegalActionError, AssertionError):
