@@ -6,18 +6,22 @@ types. It begins with a digest of its contents and of all inputs: the bytecode o
 it calls, and the values that they use in this process. A file with another digest counts as missing and is
 replaced. A kernel with inputs that cannot be compared is compiled in every process.
 
-The digest protects from accidents. :mod:`~patchwork_env.core.cache_folder` protects from other users.
+The digest protects from accidents. Machine code is run, so it is read only from folders and files that belong
+to the user or to root and that no other user can write to.
 """
 
 from __future__ import annotations
 
-import builtins
 import functools
 import hashlib
 import inspect
+import itertools
+import logging
+import os
 import pickle
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -29,10 +33,9 @@ from numba import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
-from numba.core.typing.templates import builtin_registry
 
-from patchwork_env.core import cache_folder
-
+_LOGGER = logging.getLogger(__name__)
+_WARNINGS = itertools.count()
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
@@ -62,14 +65,14 @@ class DiskCache(NullCache):  # type: ignore[misc]
             name, kinds = self._file(sig, target_context.codegen())
             origin = self._origin(kinds)
             for folder in self._folders:
-                contents = cache_folder.read(folder / name) or b""
+                contents = _read(folder / name)
                 digest, code = contents[:_DIGEST_SIZE], contents[_DIGEST_SIZE:]
                 if digest == _digest(origin, code):
                     target_context.refresh()
                     # The digest has shown that this class wrote it.
                     return self._form.rebuild(target_context, pickle.loads(code))  # noqa: S301
         except Exception as error:
-            cache_folder.warn(error)
+            _warn(error)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -83,17 +86,17 @@ class DiskCache(NullCache):  # type: ignore[misc]
             problem: object = "the user has no home"
             for folder in self._folders:
                 try:
-                    cache_folder.write(folder / name, contents)
+                    _write(folder / name, contents)
                     return
                 except OSError as error:
                     problem = error
-            cache_folder.warn(problem)
+            _warn(problem)
         except Exception as error:
-            cache_folder.warn(error)
+            _warn(error)
 
     @property
     def _folders(self) -> list[Path]:
-        return cache_folder.folders_for(Path(inspect.getfile(self._dispatcher.py_func)))
+        return _folders_for(Path(inspect.getfile(self._dispatcher.py_func)))
 
     def _file(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
         """Return the name of the file for some types of arguments and this machine, and bytes of both."""
@@ -121,6 +124,70 @@ def _digest(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
+# --- files ------------------------------------------------------------------------------------------------
+
+
+def _folders_for(source: Path) -> list[Path]:
+    """Return the folders for the machine code of a source file, the preferred one first; they need not exist.
+
+    They are ``__pycache__`` beside the source and one in the user's cache folder. With ``NUMBA_CACHE_DIR``,
+    the only one is in that folder.
+    """
+    folder = source.absolute().parent
+    name = f"{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+    if config.CACHE_DIR:
+        return [Path(config.CACHE_DIR, name)]
+    folders = [folder / "__pycache__"] if folder.is_dir() else []
+    with suppress(RuntimeError):  # the user has no home
+        users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "patchwork_env")
+        folders.append(users / name)
+    return folders
+
+
+def _is_safe(status: os.stat_result) -> bool:
+    """Whether a file or folder belongs to the user or to root, and no other user can write to it."""
+    if os.name == "nt":  # where the mode says nothing about other users
+        return True
+    return status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022
+
+
+def _read(path: Path) -> bytes:
+    """Return the contents of a file; none if it is missing or not safe to read."""
+    with suppress(OSError), path.open("rb") as file:
+        if _is_safe(path.parent.stat()) and _is_safe(os.fstat(file.fileno())):
+            return file.read()
+    return b""
+
+
+def _write(path: Path, contents: bytes) -> None:
+    """Replace a file atomically. Other users can read it, and only the user can change it.
+
+    Raises:
+        OSError: The folder cannot be written to, or is not safe to read from.
+    """
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if not _is_safe(path.parent.stat()):
+        raise PermissionError(f"other users can write to {path.parent}")
+    partial = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
+            file.write(contents)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _warn(problem: object) -> None:
+    """Log why machine code is not kept, and the remedy, once in a process."""
+    if next(_WARNINGS) == 0:
+        _LOGGER.warning(
+            "some code is compiled anew in every process: %s; "
+            "set NUMBA_CACHE_DIR to a folder that you alone can write to",
+            problem,
+        )
+
+
 # --- inputs of the compilation ------------------------------------------------------------------------------
 
 _VERSIONED = {"llvmlite", "numba", "numpy"}
@@ -142,36 +209,29 @@ class _Inputs:
     def __init__(self) -> None:
         self._numbers: dict[FunctionType, int] = {}
         self._following: list[tuple[FunctionType, object]] = []
-        self._overloads = _overloads(len(builtin_registry.functions), len(builtin_registry.attributes))
 
     def follow(self, kernel: Any) -> Iterator[object]:
         self._describe(kernel, ())
         for function, options in self._following:  # the list is extended during the loop
             codes = list(_codes(function.__code__))
             names = {name for code in codes for name in code.co_names}
-            values = {name: vars(builtins)[name] for name in names & vars(builtins).keys()}
-            values |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+            values = {name: function.__globals__[name] for name in names & function.__globals__.keys()}
             values |= inspect.getclosurevars(function).nonlocals
             values |= {"": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]}
             used = [(name, self._describe(values[name], names)) for name in sorted(values)]
-            attributes = sorted(names & self._overloads.keys())
-            methods = [(name, self._describe(self._overloads[name], ())) for name in attributes]
-            yield options, list(map(_instructions, codes)), used, methods
+            yield options, list(map(_instructions, codes)), used
 
     def _describe(self, value: Any, names: Collection[str]) -> object:
         """Describe a value, of which a function reads the attributes ``names`` if it is a module."""
-        implementations = [self._describe(each, names) for each in self._overloads.get(id(value), ())]
         function = inspect.unwrap(value) if callable(value) else value
         if isinstance(function, FunctionType):
-            return implementations, self._describe_function(function, value)
+            return self._describe_function(function, value)
         if isinstance(value, ModuleType):
-            inside = sorted(vars(value).keys() & names)
-            if _is_versioned(value.__name__):
-                inside = [name for name in inside if id(vars(value)[name]) in self._overloads]
+            inside = [] if _is_versioned(value.__name__) else sorted(vars(value).keys() & names)
             return value.__name__, [(name, self._describe(vars(value)[name], names)) for name in inside]
         if isinstance(value, tuple | list):
             return _describe_class(type(value)), [self._describe(each, names) for each in value]
-        return implementations, _describe_value(value)
+        return _describe_value(value)
 
     def _describe_function(self, function: FunctionType, value: Any) -> object:
         if _is_versioned(function.__module__):
@@ -192,23 +252,6 @@ def _describe_value(value: Any) -> object:
     if not _is_versioned(type(value).__module__) and type(value).__module__ != "builtins":
         raise ValueError(f"a kernel uses {value!r}, of which no change can be noticed")
     return type(value).__qualname__, repr(value)
-
-
-@functools.cache
-def _overloads(*registered: int) -> dict[Any, list[FunctionType]]:
-    """Return the implementations of ``@overload`` by the ``id()`` of the function that they implement.
-
-    Those of methods and attributes have the name as the key. Numba's own are left out. ``registered`` are the
-    numbers of Numba's templates, which only grow.
-    """
-    found: dict[Any, list[FunctionType]] = {}
-    for template in (*builtin_registry.functions, *builtin_registry.attributes):
-        implementation = getattr(template, "_overload_func", None)
-        if implementation and not _is_versioned(implementation.__module__):
-            key = getattr(template, "_attr", None) or id(template.key)
-            if key != id(implementation):  # as Numba registers methods, too
-                found.setdefault(key, []).append(implementation)
-    return found
 
 
 def _describe_class(kind: type) -> object:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from patchwork_env.core.checks import check_seed
-from patchwork_env.core.commands import CommandParser, keep_working, run_command
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands import match_options
 from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
@@ -58,8 +57,7 @@ def _run(options: argparse.Namespace) -> int:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
     agents = [Participant.load(spec) for spec in options.agents]
     opponents = [Participant.load(spec) for spec in options.against]
-    with keep_working() if options.json else nullcontext():
-        results = _play(options, agents, opponents)
+    results = _play(options, agents, opponents)
     match_options.write_json(
         options, results_as_dict(results, {one.name: one.weights for one in (*agents, *opponents)})
     )
