@@ -18,11 +18,10 @@ import torch
 
 from benchmarks.keeping import Figures, add_write_option, figure, keep
 from benchmarks.training_speed import parts
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.system import describe_setup, tune_malloc
+from patchwork_env.learning.system import describe_setup, tune_malloc, usable_cores
 
 _LEAST_ITERATIONS = 2
 

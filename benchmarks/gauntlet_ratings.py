@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from patchwork_env import __version__
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.files import write_text
 from patchwork_env.core.names import aligned
 from patchwork_env.core.progress import Bar
@@ -41,7 +40,7 @@ from patchwork_env.learning.evaluation.statistics import Floats
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports.tournament_plots import write_results
-from patchwork_env.learning.system import describe_setup, made_with
+from patchwork_env.learning.system import describe_setup, made_with, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """The ratings that fix the scale in version 1; version 2 takes the scale of version 1."""

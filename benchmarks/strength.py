@@ -12,11 +12,10 @@ import tempfile
 from pathlib import Path
 
 from patchwork_env import agents
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.games import GAMES, PATCHWORK
 from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
 from patchwork_env.learning.evaluation import Tournament
-from patchwork_env.learning.system import describe_setup
+from patchwork_env.learning.system import describe_setup, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0
 """The rating that fixes the scale if greedy takes part: that of the gauntlet."""

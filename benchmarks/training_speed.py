@@ -19,11 +19,10 @@ import torch
 
 from benchmarks.keeping import add_write_option, figure, keep
 from patchwork_env.agents.networks import NetworkEvaluator
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.system import describe_setup, tune_malloc
+from patchwork_env.learning.system import describe_setup, tune_malloc, usable_cores
 
 
 def seconds(function: Callable[[], object], rounds: int = 5) -> float:

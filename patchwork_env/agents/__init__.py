@@ -25,7 +25,7 @@ from patchwork_env.agents.options import (
     seconds,
 )
 from patchwork_env.agents.specs import load, names, path_of, register, register_checkpoint
-from patchwork_env.core.lazy import lazy_names
+from patchwork_env.core import lazy_names
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import NMBR9, PATCHWORK, games_with
 

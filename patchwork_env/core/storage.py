@@ -73,27 +73,19 @@ def game_text(name: str, set_up: dict[str, str], words: Sequence[str]) -> str:
     return " ".join([f"{name}/{VERSION}", *fields]) + "\n" + " ".join(words) + "\n"
 
 
-_STRAY = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-"""Invisible characters, such as byte order marks, that editors and web pages add."""
 _FIELD = re.compile(r"[a-z]\w*=.*")
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a game in notation; marks of quotes and code, and wrapped lines, are allowed."""
-    if not isinstance(text, str):
-        raise ValueError(f"a game is written as text, not as {short_repr(text)}")
-    plain = re.sub("[>`]", " ", _STRAY.sub("", text))
-    return re.sub(r",\s+", ",", plain).split()
 
 
 def parse_game(
     name: str, text: str, allowed: Collection[tuple[str, ...]]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the set-up of a game and its words; the inverse of :func:`game_text`.
+    """Return the set-up of a game and the words of its moves; the inverse of :func:`game_text`.
 
     ``allowed`` are the complete sets of fields. ValueError for other fields, or another name.
     """
-    begin, *words = words_of(text) or [""]
+    if not isinstance(text, str):
+        raise ValueError(f"a game is written as text, not as {short_repr(text)}")
+    begin, *words = text.split() or [""]
     notation = f"{name}/{VERSION}"
     if begin != notation:
         raise ValueError(f"the notation of a game starts with {notation!r}, not with {short_repr(begin)}")

@@ -23,11 +23,10 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import NoWorkersError, WorkerError
-from patchwork_env.learning.system import stop_if_asked
+from patchwork_env.learning.system import stop_if_asked, usable_cores
 
 Shared = TypeVar("Shared")
 Job = TypeVar("Job")

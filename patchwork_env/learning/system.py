@@ -20,7 +20,6 @@ from pathlib import Path
 from types import FrameType
 
 from patchwork_env import __version__
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import storing_in
 from patchwork_env.core.names import counted
@@ -165,6 +164,11 @@ PACKAGES = ("numpy", "numba", "torch")  # the packages whose versions could chan
 def _cpu_info() -> str:
     path = Path("/proc/cpuinfo")
     return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:

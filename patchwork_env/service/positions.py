@@ -10,7 +10,6 @@ from patchwork_env.core.documents import read_text
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.core.polyomino import Cells, normalize
-from patchwork_env.core.storage import words_of
 from patchwork_env.games import NMBR9, PATCHWORK, games_with, part_of, rules_of
 from patchwork_env.nmbr9 import actions as nmbr9_actions
 from patchwork_env.nmbr9.components import MAX_PLAYERS, ORDERS, TILES
@@ -40,7 +39,7 @@ def new_game(game: str, options: dict[str, Any]) -> BaseGame:
 
 def read_game(notation: str) -> BaseGame:
     """Return the game of a notation, with its moves."""
-    words = words_of(notation)
+    words = notation.split()
     if not words:
         raise ValueError("the text is empty; it must hold a game in notation")
     name, slash, _ = words[0].partition("/")

@@ -68,29 +68,6 @@ def test_an_action_that_changes_nothing_is_played_and_taken_back(monkeypatch):
 # --- positions as text ------------------------------------------------------------------------------------
 
 
-AS_THEY_COME = {
-    "as an editor of Windows stores it": lambda text: "\ufeff" + text.replace("\n", "\r\n"),
-    "wrapped": lambda text: "\n".join(text.split()),
-    "wrapped behind commas": lambda text: text.replace(",", ",\n"),
-    "quoted": lambda text: "".join(f"> > {line}\n" for line in text.split()),
-    "with non-breaking spaces": lambda text: text.replace(" ", "\N{NO-BREAK SPACE}"),
-    "on one line": lambda text: text.replace("\n", " "),
-    "in a fence": lambda text: f"```\n{text}```",
-    "with marks of direction": lambda text: f"\u200e{text}\u200f\u2069",
-}
-"""What mail, chat and editors make of a game in notation."""
-
-
-@pytest.mark.parametrize("changed", AS_THEY_COME.values(), ids=AS_THEY_COME)
-@pytest.mark.parametrize("begun", BEGINNINGS)
-def test_texts_are_read_as_they_come(begun, changed):
-    game = begun(7)
-    play(game, 6, 0)
-    again = type(game).from_notation(changed(game.notation()))
-    assert (again, again.history) == (game, game.history)
-    assert type(game).from_position(changed(game.position_text())) == game
-
-
 @settings(max_examples=40)
 @given(played(), st.data())
 def test_a_changed_position_is_refused_or_plays_on(game, data):

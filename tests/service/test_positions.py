@@ -61,13 +61,6 @@ def test_positions_do_not_depend_on_how_they_are_asked_for(game):
     assert going_on.notation() == game.notation()
 
 
-@pytest.mark.parametrize("game", [patchwork.Game(seed=1), nmbr9.Game(seed=1)], ids=repr)
-def test_marks_before_the_name_of_a_notation_do_not_count(game):
-    assert positions.read_game(f"\ufeff> {game.notation()}") == game
-    with pytest.raises(ValueError, match="the text is empty"):
-        positions.read_game("\ufeff> ")
-
-
 def test_the_table_of_patchwork():
     game = patchwork.Game(seed=3)
     game.play(int(game.legal_actions()[1]))

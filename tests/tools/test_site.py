@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-import patchwork_env
 from patchwork_env.nmbr9.state import STATE
 from tools.site import toolchain
 from tools.site.facts import fields_of
@@ -84,22 +80,6 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch):
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     with pytest.raises(MissingToolError, match=r"^Node\.js of version 18 or newer is not there: apt-get .+$"):
         find_node()
-
-
-def test_the_page_without_a_server_reads_games_as_they_come():
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs Node.js")
-    module = Path(patchwork_env.__file__).parent / "play/page/js/wasm/texts.js"
-    script = f"""
-import {{ parseGame }} from {json.dumps(module.as_uri())};
-const text = "\\ufeff> row/1\\u00a0first=0 deck=1,\\r\\n> 2 =1\\r\\n> 7/3@-2,5";
-const read = parseGame("row/1", ["first", "deck"], text);
-console.log(JSON.stringify(read));
-"""
-    done = subprocess.run([node, "--input-type=module", "-e", script], capture_output=True, text=True)
-    expected = {"fields": {"first": "0", "deck": "1,2"}, "words": ["=1", "7/3@-2,5"]}
-    assert json.loads(done.stdout) == expected, done.stderr
 
 
 def test_packages_must_be_those_of_the_lock():

@@ -12,7 +12,6 @@ import argparse
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     add_format,
@@ -23,7 +22,7 @@ from patchwork_env.learning.commands.match_options import (
 )
 from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
-from patchwork_env.learning.system import Interruption, signals_interrupt
+from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
 
 
 def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from patchwork_env.core.commands import CommandParser, refuse, run_command
-from patchwork_env.core.cores import usable_cores
 from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -26,7 +25,7 @@ from patchwork_env.learning.commands.match_options import add_format, add_games,
 from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
 from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.tables import TEXT
-from patchwork_env.learning.system import Interruption, signals_interrupt
+from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
 
 if TYPE_CHECKING:
     from patchwork_env.learning.evaluation.tournament import Tournament

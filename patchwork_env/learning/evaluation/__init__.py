@@ -5,7 +5,7 @@ All of it needs nothing but the package itself.
 
 from typing import TYPE_CHECKING
 
-from patchwork_env.core.lazy import lazy_names
+from patchwork_env.core import lazy_names
 
 if TYPE_CHECKING:
     from patchwork_env.learning.evaluation.gauntlet import GauntletResult, play_gauntlet

@@ -48,14 +48,8 @@ export function seedOf(value) {
   return refuse(`seed is ${shorten(String(value))}; allowed are 0 to 2**64 - 1`);
 }
 
-/** The words of a game, however editors, mail and chat have wrapped, quoted and marked it. */
-export const wordsOf = (text) =>
-  text
-    .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, "")
-    .replace(/[>\x60]/g, " ")
-    .replace(/,\s+/g, ",")
-    .split(/\s+/)
-    .filter(Boolean);
+/** The words of a game. */
+export const wordsOf = (text) => text.split(/\s+/).filter(Boolean);
 
 /**
  * Reads a game: the fields of its set-up, and its words.
