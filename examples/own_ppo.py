@@ -209,15 +209,11 @@ def learn(
     # rate that is good at the beginning is too large at the end.
     optimizer.param_groups[0]["lr"] = 2e-3 * (1e-4 / 2e-3) ** progress
     losses_of = partial(losses, network, batch, 0.012 + (0.002 - 0.012) * progress)
-    arrays_of = partial(part_of, batch)
     for _ in range(EPOCHS):
         order = games.random.permutation(len(batch["actions"]))
         for rows in np.array_split(order, math.ceil(len(order) / MINIBATCH)):
-            # Each thread computes the gradient of its part. A loss that is not finite is an error that holds
-            # the arrays of the minibatch.
-            parts = toolbox.compute_gradient(
-                optimizer, losses_of, arrays_of, rows, games.threads, MAX_GRADIENT_NORM
-            )
+            # Each thread computes the gradient of its part. A loss that is not finite is an error.
+            parts = toolbox.compute_gradient(optimizer, losses_of, rows, games.threads, MAX_GRADIENT_NORM)
             optimizer.step()
     return {name: part.item() for name, part in parts.items()}
 

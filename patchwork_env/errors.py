@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy.typing as npt
-
 __all__ = [
     "ConfigError",
     "DivergenceError",
@@ -49,20 +44,7 @@ class ConfigError(ValueError):
 
 
 class DivergenceError(RuntimeError):
-    """A loss or its gradient is no longer a finite number.
-
-    ``losses``, its terms and diagnostics, and ``batch``, the arrays that these come from, are named.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        losses: Mapping[str, float] | None = None,
-        batch: Mapping[str, npt.NDArray[Any]] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.losses = dict(losses or {})
-        self.batch = dict(batch or {})
+    """A loss or its gradient is no longer a finite number; the message has the losses."""
 
 
 class StorageError(OSError):

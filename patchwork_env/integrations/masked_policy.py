@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from patchwork_env.agents import ragged
 from patchwork_env.agents.networks import Inputs, Output, PolicyNetwork
-from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.gradients import listed
 
 IMPOSSIBLE = float(torch.finfo(torch.float32).min)
 """The log-probability of illegal actions: finite, so that no gradient becomes undefined."""
@@ -82,13 +78,3 @@ def legal_actions(masks: Tensor) -> tuple[Tensor, Tensor]:
     flat = np.flatnonzero(masks.numpy())
     rows_and_actions = np.divmod(flat, masks.shape[1])
     return torch.from_numpy(rows_and_actions[0]), torch.from_numpy(rows_and_actions[1])
-
-
-def check_learned(
-    network: nn.Module, losses: dict[str, float], batch: Mapping[str, npt.NDArray[Any]] | None = None
-) -> None:
-    """Raises DivergenceError, with losses and batch, if the loss, its gradient or a weight is not finite."""
-    weights = sum(float(parameter.detach().sum()) for parameter in network.parameters())
-    if not math.isfinite(losses["losses/loss"] + losses.get("losses/gradient_norm", 0) + weights):
-        message = f"training diverged: the sum of the weights is {weights:.4g} ({listed(losses)})"
-        raise DivergenceError(message, losses, batch)

@@ -114,7 +114,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         results = in_parallel(self._threads, work, list(self.parameters()), samples)
         if not all(torch.isfinite(result.sum()) for result in results):
             means = {name: result.mean().item() for name, result in zip(_NAMES, results, strict=True)}
-            raise DivergenceError(f"training diverged: means over a minibatch are {listed(means)}", means)
+            raise DivergenceError(f"training diverged: means over a minibatch are {listed(means)}")
         return cast(tuple[Tensor, Tensor, Tensor], results)
 
     @torch.compiler.disable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -21,11 +21,11 @@ from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.networks import write_policy
 from patchwork_env.core.checks import check_between
 from patchwork_env.errors import ConfigError, DivergenceError
-from patchwork_env.integrations.masked_policy import check_learned
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy, as_agent
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common import trainer
+from patchwork_env.learning.algorithms.common.gradients import listed
 from patchwork_env.learning.algorithms.maskable_ppo import MaskablePpoConfig
 
 MODEL_FILE = "model.zip"  # the file that ``MaskablePPO.load`` reads
@@ -39,8 +39,6 @@ _LOSSES = {
     "explained_variance": "explained_variance",
 }
 """The names that figures have in all algorithms here, by sb3-contrib's name."""
-_ROLLOUT = ("observations", "actions", "action_masks", "values", "log_probs", "advantages", "returns")
-"""The arrays of MaskablePPO's buffer that it learns from, decision by decision."""
 _NUMPY_WORDS = 624  # the number of words in the state of NumPy's global generator, a Mersenne Twister
 
 
@@ -117,11 +115,8 @@ class MaskablePpoTrainer(trainer.Trainer):
         model, began, turns = self.model, time.perf_counter(), self.env.turns
         model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
         decisions = model.n_steps * model.n_envs
-        try:
-            with self._own_random_numbers():
-                model.learn(decisions, self._callbacks, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
-        except DivergenceError as error:
-            raise DivergenceError(str(error), error.losses, self._rollout()) from None
+        with self._own_random_numbers():
+            model.learn(decisions, self._callbacks, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
         seconds = time.perf_counter() - began
         if self.self_play is not None:
             self.self_play.add_snapshot_if_due()
@@ -140,11 +135,11 @@ class MaskablePpoTrainer(trainer.Trainer):
         """Return the losses that MaskablePPO reports; DivergenceError if one or a weight is not finite."""
         losses = {f"losses/{name}": float(noted[f"train/{theirs}"]) for theirs, name in _LOSSES.items()}
         losses["losses/entropy"] *= -1
-        check_learned(self.network, losses, self._rollout())
+        weights = sum(float(parameter.detach().sum()) for parameter in self.network.parameters())
+        if not math.isfinite(losses["losses/loss"] + weights):
+            message = f"training diverged: the sum of the weights is {weights:.4g} ({listed(losses)})"
+            raise DivergenceError(message)
         return losses
-
-    def _rollout(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: getattr(self.model.rollout_buffer, name) for name in _ROLLOUT}
 
     def agent(self) -> SamplingAgent:
         """Play the likeliest moves of the present policy."""

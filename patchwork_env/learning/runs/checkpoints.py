@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
 
-import numpy as np
 from safetensors.torch import load_file
 
 from patchwork_env import agents
@@ -18,7 +15,7 @@ from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import check_new, storing_in, write_folder, write_text
 from patchwork_env.core.names import quoted, short_repr
-from patchwork_env.errors import ConfigError, DivergenceError, StorageError
+from patchwork_env.errors import ConfigError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import hash_of_weights
@@ -141,22 +138,3 @@ def write_policy(folder: Path, write: Callable[[Path], object]) -> Path:
     with storing_in(folder):
         write_folder(folder, write, replace=True)
     return folder
-
-
-def save_divergence(run: Path, trainer: Trainer, error: DivergenceError) -> Path:
-    """Write ``RUN/divergence/step_…``, replacing that of an earlier attempt; return the folder.
-
-    batch.npz          the arrays that the losses were computed from, by name
-    losses.json        the message, the counters, and the losses by name; nan, inf and -inf are texts
-    checkpoint.json, weights.safetensors    the policy at that moment
-    """
-    losses = {name: value if math.isfinite(value) else str(value) for name, value in error.losses.items()}
-    counters = {"steps": trainer.steps, "iteration": trainer.iteration}
-    text = json.dumps({"message": str(error), **counters, "losses": losses}, indent=1)
-
-    def write(folder: Path) -> None:
-        trainer.write_policy(folder)
-        (folder / "losses.json").write_text(text + "\n", encoding="utf-8")
-        cast(Any, np.savez)(folder / "batch.npz", **error.batch)
-
-    return write_policy(run / "divergence" / step_name(trainer.steps), write)

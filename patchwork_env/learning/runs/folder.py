@@ -9,7 +9,6 @@
     RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
     RUN/evaluations/                   figures and sample games of every evaluation
     RUN/versions.jsonl                 what every start of the run was made with: code, packages, machine
-    RUN/divergence/step_0000655360/    the batch, losses and policy of a loss that was not finite
     RUN/trackers/                      what tracking services know the run by
     RUN/lock                           locked by the process that is training
 

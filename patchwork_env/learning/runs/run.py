@@ -38,7 +38,6 @@ from patchwork_env.learning.runs.checkpoints import (
     load_checkpoint,
     new_run_folder,
     save_checkpoint,
-    save_divergence,
     write_policy,
 )
 from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
@@ -176,9 +175,9 @@ class Run:
         Returns the exit code: 0, or 128 + the number of the signal.
 
         Raises:
-            DivergenceError: A loss is not finite; the message says where the batch that led to it is kept.
-            StorageError, NoWorkersError: The folder cannot be written, or there are no workers; the message
-                says how to go on.
+            DivergenceError: A loss is not finite.
+            NoWorkersError: The cluster has no workers.
+            StorageError: The folder cannot be written.
         """
         exit_code = 0
         try:
@@ -188,11 +187,7 @@ class Run:
                 except system.Interruption as interruption:
                     exit_code = 128 + interruption.signal
                     self._stop(interruption)
-                except DivergenceError as error:
-                    raise DivergenceError(
-                        f"{error} at step {self.trainer.steps:,}; {self._keep(error)}"
-                    ) from None
-        except (StorageError, NoWorkersError) as error:
+        except (DivergenceError, NoWorkersError, StorageError) as error:
             newest = complete_checkpoints(self.folder)[-1]
             raise type(error)(
                 f"{error}; {newest} is complete: once this is fixed, "
@@ -322,10 +317,3 @@ class Run:
         else:
             how = f"by {interruption}: saved {self._save()}"
         print(f"\nstopped {how}\nresume with --resume {quoted(self.folder)}", flush=True)
-
-    def _keep(self, error: DivergenceError) -> str:
-        try:
-            kept = f"{save_divergence(self.folder, self.trainer, error)} holds the batch, losses and weights"
-        except StorageError as storage_error:
-            kept = f"nothing could be kept of it: {storage_error}"
-        return f"{kept}; the newest checkpoint is {complete_checkpoints(self.folder)[-1]}"

@@ -162,13 +162,8 @@ def test_a_league_goes_on(config):
 
 def test_divergence_is_told(config):
     trainer = small_trainer(config, "maskable_ppo.learning_rate={start: 1e30, end: 1e30}")
-    with pytest.raises(DivergenceError, match="training diverged") as caught:
+    with pytest.raises(DivergenceError, match="training diverged"):
         list(iter(trainer.step, None))
-    assert not np.isfinite(sum(caught.value.losses.values()))
-    batch = caught.value.batch
-    assert {len(array) for array in batch.values()} == {DECISIONS}
-    chosen = batch["actions"].astype(int).reshape(-1, 1)
-    assert np.take_along_axis(batch["action_masks"].reshape(DECISIONS, -1), chosen, 1).all()
 
 
 @pytest.mark.parametrize(

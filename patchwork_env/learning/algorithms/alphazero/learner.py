@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +37,14 @@ class AlphaZeroLearner:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.learning_rate.at(progress)
         size = min(self.config.minibatch_size, len(examples.states))
-        losses, batch_of = partial(self._losses, examples), partial(_arrays_of, examples)
-        metrics = []
+        losses, metrics = partial(self._losses, examples), []
         for _ in range(self.config.gradient_steps):
             chosen = random.choice(len(examples.states), size, replace=False, shuffle=False)
             symmetries = random.integers(NUM_SYMMETRIES, size=(size, 2))
             samples = np.column_stack([chosen, symmetries])
             metrics.append(
                 compute_gradient(
-                    self.optimizer, losses, batch_of, samples, self._threads, self.config.max_gradient_norm
+                    self.optimizer, losses, samples, self._threads, self.config.max_gradient_norm
                 )
             )
             self.optimizer.step()
@@ -74,16 +72,3 @@ class AlphaZeroLearner:
             "entropy": output.entropies.mean(),
             "kl_to_search": policy_loss - target_entropy,
         }
-
-
-def _arrays_of(examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of some samples by name, with quilts as they were played."""
-    chosen, own, other = samples.T
-    return {
-        "states": examples.states[chosen],
-        "own_symmetries": own,
-        "other_symmetries": other,
-        "counts": examples.counts[chosen],
-        "policies": examples.policies_of(chosen),
-        "returns": examples.returns[chosen],
-    }

@@ -54,10 +54,7 @@ class _Evaluator(NetworkEvaluator):
     def __call__(self, states: States) -> Evaluation:
         evaluation = super().__call__(states)
         if not np.isfinite(evaluation.values).all() or np.isnan(evaluation.log_probabilities).any():
-            raise DivergenceError(
-                "training diverged: values or policies of the network are not finite",
-                batch={"states": states, "values": evaluation.values},
-            )
+            raise DivergenceError("training diverged: values or policies of the network are not finite")
         return evaluation
 
 

@@ -19,8 +19,6 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 Losses = Callable[[npt.NDArray[np.int64]], dict[str, Tensor]]
 """The ``loss`` of some samples, its terms and diagnostics, by name: means over the samples."""
-BatchOf = Callable[[npt.NDArray[np.int64]], dict[str, npt.NDArray[Any]]]
-"""The arrays that the losses of some samples are computed from, by name, for a look after a divergence."""
 
 
 class ThreadPool:
@@ -65,7 +63,6 @@ def divided_by(threads: ThreadPool, device: torch.device) -> tuple[ThreadPool, S
 def compute_gradient(
     optimizer: torch.optim.Optimizer,
     losses: Losses,
-    batch_of: BatchOf,
     samples: npt.NDArray[np.int64],
     threads: ThreadPool,
     max_gradient_norm: float,
@@ -75,7 +72,6 @@ def compute_gradient(
     Args:
         optimizer: The optimizer of the parameters; those that the loss does not depend on get gradients of 0.
         losses: The losses of a part of the samples, of which each thread takes one.
-        batch_of: The batch to look at if the loss is not finite.
         samples: The samples of the minibatch: indices ``(n,)``, or rows of indices ``(n, k)``.
         threads: The threads that share the work.
         max_gradient_norm: The norm to which longer gradients are scaled down.
@@ -84,7 +80,7 @@ def compute_gradient(
         The losses of the whole minibatch, and the ``gradient_norm`` before scaling.
 
     Raises:
-        DivergenceError: The loss or its gradient is not finite; the error holds the losses and the batch.
+        DivergenceError: The loss or its gradient is not finite.
     """
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
@@ -101,8 +97,7 @@ def compute_gradient(
     metrics["gradient_norm"] = nn.utils.clip_grad_norm_(parameters, max_gradient_norm)
     if not torch.isfinite(metrics["loss"] + metrics["gradient_norm"]):
         values = {name: value.item() for name, value in metrics.items()}
-        message = f"training diverged: the loss is {values['loss']:.4g} ({listed(values)})"
-        raise DivergenceError(message, values, batch_of(samples))
+        raise DivergenceError(f"training diverged: the loss is {values['loss']:.4g} ({listed(values)})")
     return metrics
 
 

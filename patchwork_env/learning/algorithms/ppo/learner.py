@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from torch import Tensor
 
 from patchwork_env.agents.networks import KeptStates, PolicyNetwork
 from patchwork_env.agents.ragged import begins_of
-from patchwork_env.core.kernels import States
 from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, divided_by, means
 from patchwork_env.learning.algorithms.ppo.config import Ppo
@@ -45,11 +44,9 @@ class PpoLearner:
             group["lr"] = config.learning_rate.at(progress)
         batch = decisions_to_learn(rollout, config)
         losses, metrics, updates = partial(self._losses, batch, progress), [], 0
-        for chosen in self._minibatches(len(batch.actions), random):
+        for chosen in self._minibatches(len(batch.positions), random):
             metrics.append(
-                compute_gradient(
-                    self.optimizer, losses, batch.arrays, chosen, self._threads, config.max_gradient_norm
-                )
+                compute_gradient(self.optimizer, losses, chosen, self._threads, config.max_gradient_norm)
             )
             if config.target_kl is not None and metrics[-1]["kl"] > 1.5 * config.target_kl:
                 break
@@ -100,8 +97,6 @@ class PpoLearner:
 class Batch(NamedTuple):
     """``n`` decisions of the learner, with normalized advantages; arrays as in :class:`Rollout`, by row."""
 
-    states: States
-    actions: npt.NDArray[np.int64]
     log_probabilities: npt.NDArray[np.float32]
     successor_values: npt.NDArray[np.float32]
     advantages: npt.NDArray[np.float32]
@@ -109,12 +104,6 @@ class Batch(NamedTuple):
     positions: npt.NDArray[np.int64]  # of the actions among those of their states
     kept: KeptStates
     explained_variance: float
-
-    def arrays(self, chosen: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        """Return the inputs of the losses of some decisions by name."""
-        named = self._asdict().items()
-        arrays = ((name, array) for name, array in named if isinstance(array, np.ndarray))
-        return {name: array[chosen] for name, array in arrays if name != "positions"}
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
@@ -124,8 +113,6 @@ def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
     estimates = advantages(decisions, config.gamma, config.gae_lambda)[mine]
     returns = estimates + decisions.values[mine]
     return Batch(
-        rollout.states[mine],
-        rollout.actions[mine],
         rollout.log_probabilities[mine],
         rollout.successor_values[mine],
         (estimates - estimates.mean()) / (estimates.std() + 1e-8),

@@ -111,8 +111,8 @@ class ValueLearner:
         config, number = self._config, len(positions.states)
         size = min(config.minibatch_size, number)
 
-        def chosen(samples: npt.NDArray[np.int64]) -> Positions:
-            return Positions(positions.states[samples], positions.targets[samples])
+        def losses(samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+            return self.module.losses(Positions(positions.states[samples], positions.targets[samples]))
 
         rate, metrics = config.learning_rate.at(progress), []
         for _ in range(config.gradient_steps):
@@ -121,14 +121,7 @@ class ValueLearner:
             tables["lr"], others["lr"] = config.table_rate * warm, warm
             samples = random.integers(number, size=size)
             metrics.append(
-                compute_gradient(
-                    self.optimizer,
-                    lambda samples: self.module.losses(chosen(samples)),
-                    lambda samples: chosen(samples)._asdict(),
-                    samples,
-                    self._threads,
-                    config.max_gradient_norm,
-                )
+                compute_gradient(self.optimizer, losses, samples, self._threads, config.max_gradient_norm)
             )
             self.optimizer.step()
             self.steps += 1

@@ -11,7 +11,6 @@ from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.errors import DivergenceError
-from patchwork_env.learning.algorithms.common.advantages import advantages
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
 from patchwork_env.learning.algorithms.ppo.config import Ppo
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner
@@ -185,23 +184,12 @@ def test_single_game_all_against_past_selves():
     assert learner.update(rollout, 0.0, np.random.default_rng(0)) == {}
 
 
-def test_a_divergence_holds_what_the_loss_was_computed_from_and_changes_no_weight():
+def test_a_divergence_changes_no_weight():
     network = make_network()
     rollout = new_self_play().collect(network, {}, 20, np.random.default_rng(1))
     with torch.no_grad():
         network.value.bias.fill_(1e30)  # its square is infinite
     before, config = copy.deepcopy(network.state_dict()), Ppo(epochs=1, minibatch_size=50)
-    with pytest.raises(DivergenceError, match="training diverged: the loss is inf") as caught:
+    with pytest.raises(DivergenceError, match=r"the loss is inf \(loss inf, policy_loss -?0.*value_loss inf"):
         PpoLearner(network, config).update(rollout, 0.0, np.random.default_rng(0))
     assert all(torch.equal(before[name], tensor) for name, tensor in network.state_dict().items())
-    losses, batch, learning = caught.value.losses, caught.value.batch, rollout.decisions.learner_mask
-    assert losses["loss"] == losses["value_loss"] == np.inf
-    assert np.isfinite(losses["policy_loss"])
-    order = np.random.default_rng(0).permutation(learning.sum())
-    first = np.array_split(order, int(np.ceil(learning.sum() / 50)))[0]
-    for name in ("states", "actions", "log_probabilities"):
-        assert batch[name].tobytes() == getattr(rollout, name)[learning][first].tobytes()
-    estimates = advantages(rollout.decisions, 1.0, 0.95)[learning]
-    assert batch["returns"] == pytest.approx((estimates + rollout.decisions.values[learning])[first])
-    normal = (estimates - estimates.mean()) / estimates.std()
-    assert batch["advantages"] == pytest.approx(normal[first], abs=1e-5)
