@@ -1,4 +1,4 @@
-"""Positions and components of games as data for JSON; ``docs/reference/http.md`` explains the fields."""
+"""Positions and components of games as data for JSON; ``docs/reference/positions.md`` explains the fields."""
 
 from __future__ import annotations
 
