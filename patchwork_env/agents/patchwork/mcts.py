@@ -20,8 +20,10 @@ import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.patchwork import placements
-from patchwork_env.agents.patchwork.endings.solver import Solver, is_ending, new_solver, solve
+from patchwork_env.agents.patchwork.champion.proofs import solved_action, solved_ending
+from patchwork_env.agents.patchwork.endings.solver import Solver, new_solver
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, new_greedy_buffers, patch_value, play_out
+from patchwork_env.agents.patchwork.value.expansion import TO_WIN
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.uct import UctAgent
 from patchwork_env.core.checks import seed_streams
@@ -84,7 +86,7 @@ class MctsAgent(UctAgent):
         start_tree(tree, state, 0)
         simulate(tree, work, RULE, stream, 1)
         copy_subtree(tree, ROOT, part)
-        solve(state, 0, 1, solver, False)
+        solved_action(state, 0, TO_WIN, 1, solver)
         return tree, part, work, solver
 
     def _act(self, state: States, stream: Streams, memory: TreeMemory) -> int:
@@ -95,7 +97,7 @@ class MctsAgent(UctAgent):
             quilts = _SOLVED_PER_SIMULATION * self.simulations
             if self.seconds:
                 quilts = int(_SOLVED_PER_SECOND * self.seconds)
-            action = _solved_action(state, quilts, solver)
+            action, _, _ = solved_ending(state, 0, TO_WIN, quilts, solver)
         if action != placements.NO_ACTION:
             return action
         if not memory.recall(state, tree):
@@ -106,20 +108,6 @@ class MctsAgent(UctAgent):
             copy_subtree(tree, edge["child"], part)
             memory.keep(part)
         return int(edge["action"])
-
-
-def _solved_action(state: States, budget: int, solver: Solver) -> int:
-    """Return the best action of an ending that can be solved, or else one that surely wins, or ``NO_ACTION``.
-
-    What is lost by an unknown margin is left to the search: the opponent may err.
-    """
-    if not is_ending(state, 0):
-        return placements.NO_ACTION
-    for only_outcome in (False, True):
-        is_solved, value, action = solve(state, 0, budget, solver, only_outcome)
-        if is_solved and (value > 0 or not only_outcome):
-            return int(action)
-    return placements.NO_ACTION
 
 
 class Workspace(NamedTuple):

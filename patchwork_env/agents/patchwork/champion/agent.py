@@ -17,7 +17,6 @@ from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import Checkpoint
 from patchwork_env.agents.options import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
-from patchwork_env.agents.patchwork.champion.lines import line_of, line_of_forced
 from patchwork_env.agents.patchwork.champion.proofs import (
     ensure_edge,
     solve_root,
@@ -33,6 +32,8 @@ from patchwork_env.agents.patchwork.champion.search import (
     Evaluator,
     Workspace,
     grow,
+    line_of,
+    line_of_forced,
     new_workspace,
     rank_edges,
 )
