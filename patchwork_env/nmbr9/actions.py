@@ -9,14 +9,14 @@ index                                          meaning
 =============================================  ===============================================================
 
 Orientation ``o`` is ``o`` clockwise quarter turns. Where two orientations look the same (tiles 0 and 8), only
-the lower one is legal. An action does not name the level of the tile: that follows from the
-height of the cells below it, which must be the same for all of them.
+the lower one is legal. The level of the tile follows from the height of the cells below it, which must be the
+same for all of them.
 
 Rows and columns are those of the present position. The real table has no edge; this one is a window of 64x64
-anchors that moves with the tiles: they are kept in its middle, so that all their rows and columns may shift
-by one or two when they spread. A placement with which they would spread over more than 63 rows or columns,
-``MAX_SPREAD``, is not legal. It takes 16 tiles laid end to end on the table itself to get there, as no tile
-is longer than 4; ``research/nmbr9_spread`` measures how far the tiles spread in random and in good play.
+anchors that moves with the tiles. They are kept in its middle, so that their rows and columns may shift by
+one or two when they spread. A placement with which they would spread over more than 63 rows or columns,
+``MAX_SPREAD``, is not legal. That takes 16 tiles end to end on the table itself; ``research/nmbr9_spread``
+measures how far the tiles spread in random and in good play.
 """
 
 from __future__ import annotations

@@ -68,10 +68,9 @@ def deal(states: States, i: int, streams: Streams, initial_state: States, flags:
 
 @kernel
 def hide(states: States, i: int) -> None:
-    """Reduce a game that is not over to what all players know.
+    """Reduce a game that is not over to the information of all players.
 
-    Choices and placements of this round are undone, and upcoming cards whose order is unknown are in
-    ascending order.
+    Choices and placements of this round are undone. Upcoming cards of unknown order are in ascending order.
     """
     number = int(states[i]["round"])
     states[i]["current_player"] = 0
@@ -102,7 +101,7 @@ def _sort(deck: npt.NDArray[np.uint8], first: int, end: int) -> None:
 def determinize(states: States, i: int, streams: Streams) -> None:
     """Sample the information hidden from the current player anew.
 
-    That is the order of upcoming cards, if it is unknown, and the moves of the others in this round.
+    It is the order of upcoming cards, if unknown, and the moves of the others in this round.
     """
     if is_over(states, i):
         return
@@ -123,7 +122,7 @@ def determinize(states: States, i: int, streams: Streams) -> None:
 def draw(states: States, i: int, streams: Streams) -> None:
     """Draw the next card at the start of a round, if the order is unknown, and sort the cards after it.
 
-    A game of such draws equals one whose deck is shuffled at the start, and its record holds no order of the
+    Such draws are as likely as those of a deck shuffled at the start, but the record holds no order of the
     cards to come.
     """
     first, end = int(states[i]["round"]), int(states[i]["num_cards"])

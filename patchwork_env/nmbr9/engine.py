@@ -47,9 +47,9 @@ NUM_ROWS = TABLE_SIZE + LONGEST_SIDE
 """The number of rows of a painted level: those of all cells that a tile may cover, and one more."""
 
 MAX_LEGAL_ACTIONS = 5343
-"""No state has more legal actions. A placement on the table itself overlaps no tile there and shares an edge
-with one; any other has its first cell above a cell of one. Of all tiles, a 5 has the most places of both
-kinds at one of them, 137 at another 5, and at most 39 lie on the table."""
+"""An upper bound on the legal actions of a state. A placement on the table itself overlaps no tile there and
+shares an edge with one; any other has its first cell above a cell of a tile. For each tile there are at most
+137 such places, those of a 5 at another 5, and at most 39 tiles are on the table."""
 
 _U = np.uint64
 _U0, _U1 = _U(0), _U(1)
@@ -104,7 +104,7 @@ def supply(states: States, i: int, player: int, counts: npt.NDArray[np.int64]) -
 
 @kernel
 def paint(states: States, i: int, player: int, levels: Levels) -> int:
-    """Paint a player's table, and an empty level above it; returns the table's number of levels."""
+    """Paint a player's table, and an empty level above it; return the table's number of levels."""
     number = 0
     for t in range(num_placed(states, i, player)):
         number = max(number, 1 + int(states[i]["level"][player, t]))
@@ -132,7 +132,7 @@ def bounds(states: States, i: int, player: int, number: int) -> tuple[int, int, 
 
 @kernel
 def _is_supporting(states: States, i: int, player: int, level: int) -> bool:
-    """Whether tiles can lie on those of a level, of which each must rest on two at least."""
+    """Whether a level has the two tiles on which a tile above it must rest."""
     number = 0
     for t in range(num_placed(states, i, player)):
         number += states[i]["level"][player, t] == level
@@ -227,11 +227,11 @@ def _write_cells(
     blocked: npt.NDArray[np.uint64],
     near: npt.NDArray[np.uint64],
 ) -> None:
-    """Write which cells of some rows of a level cannot be taken and which lie next to its tiles.
+    """Write the cells of some rows of a level that are not free, and those that are next to its tiles.
 
-    There is nothing before these rows, and ``cover`` has one row more. On an empty level every cell counts as
-    next to tiles. Words have no bits for cells beyond the last column; on the table itself these are free, as
-    all tiles lie at least one column before them.
+    There are no tiles before these rows, and ``cover`` has one row more. On an empty level every cell counts
+    as next to tiles. Words have no bits for cells beyond the last column; on the table itself these are free,
+    since all tiles end before the last column.
     """
     covered = _U0
     for k in range(len(near)):
@@ -263,7 +263,7 @@ def _remove_single_supports(
 
 @kernel
 def _remove_too_far(top: int, left: int, digit: int, maps: LegalSet) -> None:
-    """Remove placements after the tiles with which these would spread too far; see :func:`_is_too_far`."""
+    """Remove placements with which the tiles would spread too far; see :func:`_is_too_far`."""
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation
         maps[orientation, min(top + MAX_SPREAD + 1 - tables.HEIGHTS[piece], TABLE_SIZE) :] = _U0
@@ -275,7 +275,7 @@ def _remove_too_far(top: int, left: int, digit: int, maps: LegalSet) -> None:
 def _is_too_far(states: States, i: int, player: int, piece: int, row: int, column: int) -> bool:
     """Whether the tiles would spread over more than ``MAX_SPREAD`` rows or columns.
 
-    They can do so after the tiles only: the window has no anchors that are too far before them.
+    Only placements after the tiles can: the window has no anchors that are too far before them.
     """
     bottom, right = row + tables.HEIGHTS[piece], column + tables.WIDTHS[piece]
     if max(bottom, right) <= MAX_SPREAD:
@@ -325,11 +325,11 @@ def level_of(states: States, i: int, action: int) -> int:
 
 @kernel
 def level_at(levels: Levels, number: int, piece: int, row: int, column: int) -> int:
-    """Return the level on which all cells of a placement can be taken, or -1 if they are not equally high."""
+    """Return the level on which all cells of a placement are free, or -1 if they are not equally high."""
     for level in range(number):
         any_covered, all_covered = False, True
         for k in range(tables.HEIGHTS[piece]):
-            # Cells that lie beyond the last column are on the table, so they are not covered.
+            # Cells beyond the last column are on the table, so they are not covered.
             cells = tables.FOOTPRINTS[piece, k]
             covered = (levels[level, row + k] >> _U(column)) & cells
             any_covered = any_covered or covered != 0
@@ -424,7 +424,7 @@ def score(states: States, i: int, player: int) -> int:
 
 @kernel
 def visible_score(states: States, i: int, observer: int, player: int) -> int:
-    """Return a player's score as another one sees it: without the placements of this round."""
+    """Return a player's score as an observer sees it: others without the placements of this round."""
     if player == observer:
         return score(states, i, player)
     return points(states, i, player, int(states[i]["round"]))

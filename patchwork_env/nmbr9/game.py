@@ -1,4 +1,4 @@
-"""One game of NMBR 9: for people, tests and search; a thin shell around one state record."""
+"""The class of one game of NMBR 9, around one state record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 
 class Game(BaseGame[Move]):
-    """A game of NMBR 9, which is fully determined by its deck.
+    """A game of NMBR 9, which its deck determines.
 
     The players take turns in placing the tile of the same card, each on a table of their own.
 
@@ -34,8 +34,7 @@ class Game(BaseGame[Move]):
         deck: The digits of 1-40 cards in the order in which they come, instead of a seed.
         players: The number of players, 1-4.
         order: The order of the tiles. With ``"unknown"`` no player knows the next cards, with
-            ``"known"`` all players do, and with ``"free"`` each player chooses which of the tiles left to
-            place next. The rules are the same for the first two.
+            ``"known"`` all players do, and with ``"free"`` each player chooses the next of the tiles left.
         max_digit: The highest digit in the random deck.
         copies: The number of cards of each digit in the random deck.
         deck_size: The number of tiles that each player places; None for as many as the deck has cards.
@@ -97,14 +96,14 @@ class Game(BaseGame[Move]):
 
     @property
     def upcoming(self) -> tuple[int, ...]:
-        """The cards that follow the present one, as far as the players know them."""
+        """The cards after the present one that the players know."""
         return self.deck[self.round + 1 : self.num_rounds] if self.order == "known" else ()
 
     def remaining(self, player: int = 0) -> tuple[int, ...]:
         """Return the number of tiles that are left of each digit, ten numbers.
 
-        In free order these are the tiles from which the player may choose. Otherwise they are the cards that
-        have not been turned, even those that will never come; they are the same for all players.
+        In free order these are the tiles from which the player may choose. Otherwise they are the cards not
+        turned yet, also those that will never come; they are the same for all players.
         """
         counts = np.zeros(NUM_DIGITS, np.int64)
         if self.state[0]["order"] == FREE:

@@ -9,8 +9,8 @@ players by turns::
     4/0@0,0 7/3@-2,5 ...
 
 A game that started from a stored state has ``nmbr9/1 state=<hexadecimal bytes>`` as its first line. A
-position is one line as well: it says who is to move, which digits the players have chosen in free order, and
-the tiles on each player's table, in the order in which they were placed, with ``-`` for none::
+position is also one line. It has the player to move, the digits chosen in free order, and the tiles on each
+player's table in the order of placing, with ``-`` for none::
 
     nmbr9/1 players=2 order=unknown rounds=20 deck=4,7,... player=1 chosen=-,- tables=4/0@0,0;7/3@-2,5|4/1@0,0
 """
@@ -35,7 +35,7 @@ SET_UPS = (
     ("players", "order", "rounds", "deck", "player", "chosen", "tables"),
     ("state",),
 )
-"""The fields that the first line may have: those of a new game, of any position, or of a stored state."""
+"""The fields of the first line: of a new game, of any position, or of a stored state."""
 _PLACE = re.compile(r"([0-9])/([0-3])@(0|-?[1-9][0-9]?),(0|-?[1-9][0-9]?)")
 _CHOOSE = re.compile(r"=([0-9])")
 
@@ -93,7 +93,7 @@ _FIRST = 100  # the row and column that the first tile on a table gets; only dif
 
 
 def write_set_up(states: States) -> dict[str, str]:
-    """Return the fields of the set-up with which the game of the first record began."""
+    """Return the set-up fields of the game of the first record."""
     record = states[0]
     return {
         "players": str(record["num_players"]),

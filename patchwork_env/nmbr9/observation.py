@@ -115,9 +115,9 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
 def read_observation(observation: Observation, states: States, i: int) -> None:
     """Write the game of one player that an observation shows, with the observer's table.
 
-    The tile to be placed is the next card, or a digit is to be chosen if it is not known; the cards to come
-    are in ascending order. For an array that is not an observation the result has no meaning, but each of its
-    fields is within its bounds.
+    The next card is the tile to be placed; without one, a digit is to be chosen. The cards to come are in
+    ascending order. For an array that is not an observation the result has no meaning, but its fields are
+    within their bounds.
     """
     state = states[i]
     placed = _read_tiles(observation, states, i)
@@ -128,7 +128,7 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
             cards += 1
     state["order"] = UNKNOWN if cards > placed else FREE
     state["chosen"][:] = NO_DIGIT
-    is_free = observation[_PHASE + 4] > _HALF  # the tile that is chosen is still among those left
+    is_free = observation[_PHASE + 4] > _HALF  # the chosen tile still counts as left
     for digit in range(NUM_DIGITS):
         chosen = is_free and cards > placed and state["deck"][placed] == digit
         for _ in range(int(chosen), read_number(observation[_REMAINING + digit], 2, MAX_CARDS - cards)):
@@ -141,7 +141,7 @@ def read_observation(observation: Observation, states: States, i: int) -> None:
 
 @kernel
 def _read_tiles(observation: Observation, states: States, i: int) -> int:
-    """Read the tiles of the observer, and the round and cards that follow from them; returns how many."""
+    """Read the tiles of the observer, with their round and cards; return their number."""
     state, begin, placed = states[i], _TILES, 0
     while placed < MAX_CARDS and observation[begin] > _HALF:
         digit = read_number(observation[begin + 1], 9, NUM_DIGITS - 1)
@@ -204,7 +204,7 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
 
 @kernel
 def _write_tiles(states: States, i: int, player: int, number: int, out: Observation, begin: int) -> None:
-    """Write the first tiles of a table where they would be without the later, hidden ones."""
+    """Write the first tiles of a table, shifted as if the later, hidden ones were not there."""
     if number == 0:
         return
     top, left, height, width = bounds(states, i, player, number)

@@ -51,7 +51,7 @@ def _text(game: Game) -> str:
 
 
 def tables(game: Game, viewer: int | None = None) -> str:
-    """Return the tables alone; with a ``viewer``, only what this player knows."""
+    """Return the tables alone, or only the part that a ``viewer`` knows."""
     known = game if viewer is None else game.public()
     tables = [(game if player == viewer else known).placements(player) for player in range(game.num_players)]
     blocks = [

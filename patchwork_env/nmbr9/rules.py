@@ -1,7 +1,6 @@
-"""The rules of NMBR 9 in the form that code without knowledge of the game uses, and their options.
+"""The rules of NMBR 9 for code that knows no game, its options, and the validation of records.
 
-``find_contradiction`` says which records are states that a game can reach: a record holds every move, and all
-of them are replayed.
+A record holds every move, so that validation replays all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from patchwork_env.nmbr9.tables import middle
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """Return how games begin; the deck of a ``reset`` replaces that of the environment."""
+    """Return the set-up of games; the deck of a ``reset`` replaces that of the environment."""
     players = check_between(options["players"], 1, MAX_PLAYERS, "players")
     order = ORDERS.index(check_one_of(options["order"], ORDERS, "order"))
     max_digit, copies, deck = options["max_digit"], options["copies"], options["deck"]
@@ -61,7 +60,7 @@ def check_deck(deck: Iterable[Any]) -> list[int]:
     return digits
 
 
-# --- which records are states that a game can reach ---------------------------------------------------------
+# --- validation of records ----------------------------------------------------------------------------------
 
 
 def limits(states: States) -> Limits:
@@ -83,7 +82,7 @@ def limits(states: States) -> Limits:
 
 
 def find_contradiction(states: States) -> str | None:
-    """State why the first record cannot be a state of a game; None if it is one."""
+    """Return the reason why the first record is not a state of a game; None if it is one."""
     try:
         replayed = replay(states)
     except ValueError as error:
@@ -93,10 +92,9 @@ def find_contradiction(states: States) -> str | None:
 
 
 def replay(states: States) -> States:
-    """Return the state to which the moves of the first record lead; ValueError if one of them is impossible.
+    """Return the state after the moves of the first record; ValueError if one of them is impossible.
 
-    Its levels, rows and columns come from the moves. Of the record's own rows and columns, only the
-    differences from those of each table's first tile matter.
+    Of the record's rows and columns, only the differences from those of each table's first tile are read.
     """
     record, replayed = states[0], empty_states(1)
     players, cards = int(record["num_players"]), int(record["num_cards"])
@@ -137,7 +135,7 @@ def _num_steps(record: Any) -> int:
 
 
 def _stored_placement(record: Any, states: States, player: int, number: int) -> int:
-    """Return the action that placed a stored tile, from its place relative to the first; -1 if none."""
+    """Return the action that placed a stored tile, by its place relative to the first; -1 for no action."""
     piece = int(record["piece"][player, number])
     if number == 0:
         row, column = middle(piece)

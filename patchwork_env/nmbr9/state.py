@@ -2,10 +2,10 @@
 
 One game is an array of length 1 and a batch an array of length n; copying a record clones a game.
 
-The table of each player is the list of the tiles on it, in the order in which they were placed. Their rows
-and columns are those of the present numbering of actions: a table that grows is shifted so that it stays in
-the middle; see :mod:`~patchwork_env.nmbr9.actions`. Players act in turn. In each round every
-player places one tile; in free order, every player chooses a tile before that.
+The table of each player is the list of its tiles, in the order of placing. Their rows and columns are those
+of the present numbering of actions: a table that grows is shifted to stay in the middle; see
+:mod:`~patchwork_env.nmbr9.actions`. Players act in turn. In each round every player places one tile; in free
+order, every player chooses a tile before that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS
 UNKNOWN, KNOWN, FREE = range(3)
 """The values of ``order``, as indices into ``ORDERS``."""
 NO_DIGIT = NUM_DIGITS
-"""The value of ``chosen`` as long as no digit is chosen."""
+"""The value of ``chosen`` before a digit is chosen."""
 
 STATE = np.dtype(
     [

@@ -60,8 +60,7 @@ FIRST_INDEX = np.array(
     [min((TABLE_SIZE - n + LONGEST_SIDE - 1) // 2, MAX_SPREAD - n) for n in range(MAX_SPREAD + 1)]
 )
 """``FIRST_INDEX[n]``: the first of the ``n`` rows, or columns, over which the tiles of a table spread. The
-window then holds all anchors of the next tile, and reaches equally far beyond them on both sides. The last
-row, and the last column, stay free."""
+window then holds all anchors of the next tile, in its middle. The last row and the last column stay free."""
 
 
 def middle(piece: int) -> tuple[int, int]:

@@ -150,7 +150,7 @@ def patch(
 
 
 def contour(cells: Cells, color: str, origin: Point, cell: float, inset: float) -> tuple[Shape, ...]:
-    """Return a line ``inset`` within the edge of a piece, seen on any fabric."""
+    """Return a line ``inset`` within the edge of a piece, visible on any fabric."""
     line = tuple(_rounded(_inset(_corners(cells, origin, cell), inset), _CORNER * cell))
     return Polygon(line, None, "#ffffff", 0.2 * cell), Polygon(line, None, color, 0.11 * cell)
 

@@ -43,7 +43,7 @@ MAX_TURNS = 2 * LAST_SPACE + 5
 """An upper bound on the turns of a game: all but the 5 with special patches move one of the two tokens."""
 
 RANDOM_FIRST_PLAYER, GIVEN_CIRCLE = 1, 2
-"""The bits of ``flags``: the first player is random; the circle is that of the set-up."""
+"""The bits of ``flags``: draw the first player; keep the circle of the set-up."""
 
 FIRST_LOWER = tables.SECOND_WORD_ROW * QUILT_SIZE
 """The first anchor in the second word of a map."""
@@ -92,7 +92,7 @@ def shuffle(states: States, i: int, streams: Streams) -> None:
 
 @kernel
 def deal(states: States, i: int, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begin a game; the circle of a set-up uses up as many random numbers as a random one."""
+    """Begin a game; a given circle uses as many random numbers as a random one."""
     copy_record(states, i, initial_state, 0)
     if flags & RANDOM_FIRST_PLAYER:
         states[i]["current_player"] = random_below(streams, i, NUM_PLAYERS)
@@ -151,13 +151,13 @@ def _clear(legal_set: LegalSet, first: int, end: int) -> None:
 
 @kernel(inline=True)
 def _place(anchors: LegalSet | None, first: int, empty: np.uint64, patch: int, word: int) -> int:
-    """Write one of the words of all maps of a patch, from ``first`` on; returns the number of anchors."""
+    """Write one word of all maps of a patch, from map ``first`` on; return the number of anchors."""
     return and_shifted(anchors, first, empty, tables.FITS[patch, word], tables.SHIFTS[patch])
 
 
 @kernel(inline=True)
 def count_placements(covered_0: np.uint64, covered_1: np.uint64, patch: int) -> int:
-    """Return the number of distinct placements of a patch on a quilt, which comes as its two words."""
+    """Return the number of distinct placements of a patch on a quilt, given as its two words."""
     return _place(None, 0, covered_0 ^ tables.FULL_WORD, patch, 0) + _place(
         None, 0, covered_1 ^ tables.FULL_WORD, patch, 1
     )
@@ -271,9 +271,8 @@ def update_mask(
     overlap = _U(NUM_CELLS - 64)
     mask[ADVANCE] = count > 0 and not states[i]["pending_special"]
     holding = _U(0)
-    for k in range(
-        legal_set.shape[1]
-    ):  # of no fixed length, or it would be unrolled before it became vectors
+    number = legal_set.shape[1]  # not a constant: the loop would be unrolled before it became vectors
+    for k in range(number):
         holding |= _U((legal_set[0, k] | legal_set[1, k]) != 0) << _U(k)
     written = used[0] | holding
     used[0] = holding
@@ -325,7 +324,7 @@ def _buy(states: States, i: int, player: int, placement: int) -> None:
 
 @kernel
 def _take_from_circle(states: States, i: int, slot: int) -> None:
-    """Remove a patch and moves the neutral token to its place, which is where the circle now starts."""
+    """Remove a patch and rotate the circle so that it starts at the gap, the neutral token's new place."""
     state = states[i]
     circle = state["circle"]
     last = state["num_patches"] - 1
@@ -342,7 +341,7 @@ def _take_from_circle(states: States, i: int, slot: int) -> None:
 
 @kernel
 def _cover(states: States, i: int, player: int, footprint: np.uint64, anchor: int) -> None:
-    """Cover cells of a quilt and hands out the bonus tile if that completes its square."""
+    """Cover cells of a quilt; the player gets the bonus tile for completing the first square."""
     state = states[i]
     word_0, word_1 = placed_words(footprint, anchor)
     quilt = state["quilt"]
@@ -374,7 +373,7 @@ def _move_token(states: States, i: int, player: int, space: int) -> None:
 
 @kernel
 def _trigger_marks(states: States, i: int, player: int, old: int) -> None:
-    """Give out income and special patch for the marks between ``old`` and the player's present space."""
+    """Give the income and the special patch of the marks passed since the space ``old``."""
     state = states[i]
     variant, space = state["variant"], state["position"][player]
     incomes = tables.INCOMES_UP_TO[space] - tables.INCOMES_UP_TO[old]

@@ -1,4 +1,4 @@
-"""One game of Patchwork: for people, tests and search; a thin shell around one state record."""
+"""The class of one game of Patchwork, around one state record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ UNKNOWN_PIECE = components.NUM_PATCHES + 1
 
 
 class Game(BaseGame[Move]):
-    """A game of Patchwork, which is fully determined by the circle of patches and by who starts.
+    """A game of Patchwork, which the circle of patches and the first player determine.
 
     >>> game = Game(seed=7)
     >>> while not game.is_over:
@@ -74,7 +74,7 @@ class Game(BaseGame[Move]):
 
     @property
     def incomes(self) -> tuple[int, int]:
-        """The income buttons of both players: the buttons that each receives at an income mark."""
+        """The income buttons of both players, which each receives at an income mark."""
         return self._pair("income")
 
     @property
@@ -128,7 +128,7 @@ class Game(BaseGame[Move]):
         """Return the piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
 
         Entries are -1 for an empty cell, 0-32 for a patch, 33 for a special patch, and 34 for a cell that was
-        covered already when this object began with a stored state, which does not tell the pieces apart.
+        covered when this object began with a stored state, in which pieces are unknown.
         """
         layout = np.where(self.root().quilt(player), UNKNOWN_PIECE, EMPTY).astype(np.int8)
         for game, action in self._replay():

@@ -8,8 +8,8 @@ rows 1-9 from the top. A game is a line with the set-up, then the moves::
     25/0@a1 + 3/2@h8 ...
 
 A game that started from a stored state has ``patchwork/1 state=<hexadecimal bytes>`` as its first line. A
-position is one line as well, with fields named after properties of ``Game`` and ``-`` for no player. Quilts
-are written row by row, with ``#`` for a covered cell and a number for that many empty cells::
+position is also one line, with fields named after properties of ``Game`` and ``-`` for no player. Quilts are
+written row by row, with ``#`` for a covered cell and a number for that many empty cells::
 
     patchwork/1 variant=revised player=1 pending_special=0 positions=3,0 buttons=4,5 incomes=0,0 bonus_owner=-
     first_finisher=- quilts=##7/#8/9/9/9/9/9/9/9,9/9/9/9/9/9/9/9/9 circle=25,14,...,0
@@ -44,7 +44,7 @@ SET_UPS = (
     ),
     ("state",),
 )
-"""The fields that the first line may have: those of a new game, of any position, or of a stored state."""
+"""The fields of the first line: of a new game, of any position, or of a stored state."""
 COLUMNS = "abcdefghi"
 """The columns of a quilt from the left; its rows are 1-9 from the top."""
 _BUY = re.compile(r"([0-9]{1,9})/([0-7])@([a-i])([1-9])")
@@ -106,7 +106,7 @@ def _parse_cell(column: str, row: str) -> tuple[int, int]:
 _NOBODY = "-"
 _PAIRS = {"positions": ("position", LAST_SPACE), "buttons": ("buttons", 2**15 - 1)}
 _PAIRS |= {"incomes": ("income", 2**8 - 1)}
-"""The fields of two numbers, each with its name in the record and the highest number that fits there."""
+"""The fields of two numbers: their name in the record, and the highest number that fits there."""
 _OWNERS = ("bonus_owner", "first_finisher")
 
 

@@ -13,8 +13,8 @@ name          shape        content
 ``specials``  (5,)         spaces of the special patches still on the track / 53; 0 for those that are taken
 ============  ===========  ===================================================================================
 
-The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries are in
-0 ... 1 except for buttons / 32, which are in 0 ... 13. The game is one of perfect information, and an
+The vector holds them in this order, each flattened row by row; :data:`SLICES` has their places. Entries are
+in 0 ... 1, except for buttons / 32, which are in 0 ... 13. The game has perfect information, and an
 observation holds all of it.
 """
 
@@ -125,8 +125,8 @@ def write_observation(states: States, i: int, observer: int, out: Observation) -
 def read_observation(observation: Observation, states: States, i: int) -> None:
     """Write the state that an observation shows, with the observer as player 0, to move.
 
-    The inverse of :func:`write_observation` for the player to move. Of an array that is no observation the
-    result has no meaning, but each of its fields is within its bounds.
+    The inverse of :func:`write_observation` for the player to move. For an array that is not an observation
+    the result has no meaning, but its fields are within their bounds.
     """
     state = states[i]
     for player in range(NUM_PLAYERS):
@@ -171,7 +171,7 @@ def _read_quilt(observation: Observation, begin: int, states: States, i: int, pl
 
 @kernel
 def _read_variant(observation: Observation, furthest: int) -> int:
-    """Return the first variant whose special patches are those that are left."""
+    """Return the first variant with the special patches that are left."""
     for variant in range(len(_SPECIAL_SPACES)):
         agrees = True
         for k in range(_SPECIAL_SPACES.shape[1]):
@@ -185,7 +185,7 @@ def _read_variant(observation: Observation, furthest: int) -> int:
 
 @kernel(inline=True)
 def _write_quilt(states: States, i: int, player: int, out: Observation, begin: int) -> None:
-    """Write the 81 cells of a quilt, eight at a time but for the last one."""
+    """Write the 81 cells of a quilt: eight at a time, then the last one."""
     upper, lower = states[i]["quilt"][player, 0], states[i]["quilt"][player, 1]
     _write_bytes(upper | (lower << _U18), 8, out, begin)
     _write_bytes(lower >> _U46, 2, out, begin + 64)

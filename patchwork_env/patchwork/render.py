@@ -55,7 +55,7 @@ def _text(game: Game) -> str:
 
 
 def status(game: Game, names: tuple[str, ...]) -> str:
-    """Return a phrase that says who is to do what, or who has won."""
+    """Return the player's turn, or the winner and the scores, in words."""
     winner = game.winner()
     if winner is not None:
         return f"{names[winner]} wins {game.scores()[winner]} to {game.scores()[1 - winner]}"
@@ -65,7 +65,7 @@ def status(game: Game, names: tuple[str, ...]) -> str:
 
 
 def top_player(game: Game) -> int | None:
-    """Return the player whose token lies on top if both share a space, else None."""
+    """Return the player whose token is on top if both share a space, else None."""
     if game.positions[0] != game.positions[1]:
         return None
     if game.is_over and game.first_finisher is not None:
@@ -186,9 +186,9 @@ def table(game: Game, names: tuple[str, ...]) -> Scene:
 
 
 def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 0) -> None:
-    """Outline what a legal move takes and where it goes, on the table before the move.
+    """Outline the patch that a legal move takes and its new place, on the table before the move.
 
-    With an ``inset``, the line runs so far within the edges and beside that of another move.
+    With an ``inset``, the line is so far within the edges, beside the line of another move.
     """
     move = game.decode(action)
     if move.patch is not None:

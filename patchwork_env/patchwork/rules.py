@@ -1,7 +1,4 @@
-"""The rules of Patchwork in the form that code without knowledge of the game uses, and their options.
-
-``find_contradiction`` says which records are states that a game can reach, as far as a record shows it.
-"""
+"""The rules of Patchwork for code that knows no game, its options, and the validation of records."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from patchwork_env.patchwork.state import NOBODY, STATE, States, empty_states
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """Return how games begin; see :class:`~patchwork_env.core.rules.Rules`."""
+    """Return the set-up of games; see :class:`~patchwork_env.core.rules.Rules`."""
     chosen = {**options, **reset_options}
     first_player, circle = check_first_player(chosen["first_player"]), chosen.get("circle")
     states, flags = empty_states(1), 0
@@ -63,7 +60,7 @@ def check_first_player(first_player: Any) -> int:
 
 
 def check_circle(circle: Iterable[Any]) -> list[int]:
-    """Return the patches of a circle, which must hold each patch once and the 1x2 patch last."""
+    """Return the patches of a circle, which must hold each patch once, the 1x2 patch last."""
     patches = as_integers(circle, "circle", "a patch in the circle")
     if sorted(patches) != list(range(NUM_PATCHES)):
         wrong = short_repr(sorted(set(patches) ^ set(range(NUM_PATCHES))))
@@ -77,11 +74,11 @@ def check_circle(circle: Iterable[Any]) -> list[int]:
     return patches
 
 
-# --- which records are states that a game can reach ---------------------------------------------------------
+# --- validation of records ----------------------------------------------------------------------------------
 
 
 def limits(states: States) -> Limits:
-    """Return the lowest and the highest value of each field; only incomes have no bounds of their own."""
+    """Return the lowest and the highest value of each field except the incomes."""
     most = {"num_patches": NUM_PATCHES, "circle": NUM_PATCHES - 1, "quilt": tables.FULL_WORD}
     most |= {"current_player": 1, "pending_special": 1, "bonus_owner": NOBODY, "first_finisher": NOBODY}
     most |= {"variant": len(VARIANTS) - 1, "position": LAST_SPACE, "buttons": np.iinfo(np.int16).max}
@@ -89,7 +86,7 @@ def limits(states: States) -> Limits:
 
 
 def find_contradiction(states: States) -> str | None:
-    """State why the first record cannot be a state of a game; None if nothing speaks against it."""
+    """Return the reason why the first record is not a state of a game; None if none is found."""
     checks = (_in_circle, _in_quilts, _in_turn, _in_totals, _in_buttons)
     return next((problem for check in checks for problem in check(states)), None)
 
@@ -154,9 +151,8 @@ def _in_totals(states: States) -> Iterator[str]:
 def most_buttons(position: int, income: int) -> int:
     """Return the most buttons that a player can have on a space of the time track, with some income.
 
-    They come from the start, from advancing by at most all spaces, and from every income mark passed. A state
-    within these bounds leads only to such, so that buttons never exceed the 5 + 53 + 9 * 38 for which records
-    and observations have room.
+    They come from the start, from advancing, and from every income mark passed. Moves keep within these
+    bounds, so that buttons never exceed 5 + 53 + 9 * 38, for which records and observations have room.
     """
     return START_BUTTONS + int(position) + int(tables.INCOMES_UP_TO[position]) * int(income)
 

@@ -2,9 +2,9 @@
 
 One game is an array of length 1 and a batch an array of length n; copying a record clones a game.
 
-A quilt of 9x9 cells is two overlapping 63-bit words: word 0 holds rows 0-6 and word 1 rows 2-8,
-both with bit ``9 * row + column`` counted from the word's first row. So every placement of every
-patch, none of which is higher than 5 rows, fits into a single word.
+A quilt of 9x9 cells is two overlapping 63-bit words: word 0 holds rows 0-6 and word 1 rows 2-8, both with bit
+``9 * row + column`` counted from the word's first row. Patches have at most 5 rows, so that every placement
+fits into one word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 
 NOBODY = 2
-"""The value of ``bonus_owner`` and ``first_finisher`` as long as it is neither player."""
+"""The value of ``bonus_owner`` and ``first_finisher`` for neither player."""
 
 STATE = np.dtype(
     [
@@ -28,7 +28,7 @@ STATE = np.dtype(
         ("current_player", "u1"),
         ("pending_special", "u1"),  # 1: the current player must place a special patch
         ("bonus_owner", "u1"),  # 0, 1 or NOBODY
-        ("first_finisher", "u1"),  # who reached the last space first: 0, 1 or NOBODY
+        ("first_finisher", "u1"),  # the first player on the last space: 0, 1 or NOBODY
         ("variant", "u1"),  # index into VARIANTS
     ]
 )

@@ -1,7 +1,7 @@
-"""Symmetries of the quilts: a turned or flipped quilt has the same value, since moves can be turned with it.
+"""Symmetries of the quilts: a turned or flipped quilt has the same value, since moves turn with it.
 
-Symmetry ``g`` changes the quilt as orientation ``g`` changes a patch: ``g % 4`` clockwise quarter turns,
-after a left-right flip if ``g >= 4``. The quilts of the two players can be turned independently.
+Symmetry ``g`` is ``g % 4`` clockwise quarter turns, after a left-right flip if ``g >= 4``, like orientation
+``g`` of a patch. The quilts of the two players are turned independently.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _turn_quilt(states: States, i: int, player: int, symmetry: int) -> None:
 def turn_actions(states: States, counts: Integers, actions: Integers, own: Integers) -> Integers:
     """Return the actions that legal actions become when the quilts of the players to move are turned.
 
-    These are ``(total,)`` actions state by state, with ``counts[i]`` of state ``i``; :func:`turn_quilts` may
-    have turned the states already.
+    ``actions`` are ``(total,)``, with ``counts[i]`` of state ``i``. :func:`turn_quilts` may have turned the
+    states before.
     """
     turned = np.empty(len(actions), np.int64)
     begin = 0
@@ -131,7 +131,7 @@ def _turn_action(states: States, i: int, action: int, symmetry: int) -> int:
 def reorder(
     counts: Integers, actions: Integers, values: npt.NDArray[np.float32], order: Integers
 ) -> npt.NDArray[np.float32]:
-    """Return the ``(total,)`` values of ``(total,)`` actions by state, in another order of the actions."""
+    """Return the ``(total,)`` values of actions in another ``order`` of each state's actions."""
     first = np.repeat(np.arange(len(counts)) * NUM_ACTIONS, counts)
     result = np.empty_like(values)
     result[np.argsort(first + order)] = values[np.argsort(first + actions)]

@@ -75,7 +75,7 @@ def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
 
 
 SHIFTS = _shift_table()
-"""``SHIFTS[patch, cell, orientation]``: a cell's bit, counted from the anchor; small ones repeat a cell."""
+"""``SHIFTS[patch, cell, orientation]``: a cell's bit from the anchor; small ones repeat one cell."""
 FITS = _fit_table()
 """``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
 FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)
