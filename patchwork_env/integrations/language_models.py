@@ -40,7 +40,7 @@ __all__ = ["TextAgent", "Usage"]
 
 
 Complete = Callable[[str], str]  # a language model: from a prompt to its answer
-_REPEATED = 300  # the characters at the end of an answer that later prompts repeat
+_REPEATED = 300  # the number of characters at the end of an answer that later prompts repeat
 _TASK = """\
 Think first if you like. The last line of your answer is "answer:" with a move, such as "answer: {example}",
 and nothing else, or with one of these requests, after which you are asked again:
@@ -106,11 +106,11 @@ _MOST_THREADS = 256
 
 
 class TextAgent(BatchAgent):
-    """A player that asks a language model for its moves, or any other function from a prompt to an answer.
+    """An agent that asks a language model for its moves, or any other function from a prompt to an answer.
 
-    Each prompt holds everything that was said about the move, so that the function needs no memory. It
-    answers as it likes, with a last line such as ``answer: 12/3@d5``, or ``answer: placements of patch 12``
-    to be asked again with this list. After an answer that is neither it is told what is wrong.
+    Each prompt holds the whole exchange about the move, so that the function needs no memory. The last line
+    of an answer has a move, such as ``answer: 12/3@d5``, or a request, such as ``answer: placements of patch
+    12``. After a request the next prompt has the reply; after a bad answer it has the reason.
 
     >>> from patchwork_env.patchwork import Game
     >>> TextAgent(lambda prompt: "answer: +", "idler").act(Game(seed=7))
@@ -119,12 +119,12 @@ class TextAgent(BatchAgent):
     Args:
         complete: The function. An error that it raises ends the match.
         name: The name of the agent in tables and messages; that of the function by default.
-        retries: How often it is asked again, for one move, after answers that are no legal move.
-        questions: How often it may ask for something, for one move; asking more often is a bad answer.
-        fallback: Who moves when it has given no legal move: a spec, an agent or a function. With None, it is
-            an IllegalActionError, which ends the match.
-        transcript: The path of a file to which every decision is appended, a line of JSON each.
-        threads: How many games of a batch are asked about at the same time, by so many threads.
+        retries: The number of further prompts for one move, after answers without a legal move.
+        questions: The number of requests for one move; a further one is a bad answer.
+        fallback: The spec, agent or function that moves after only bad answers. With None, they raise an
+            IllegalActionError, which ends the match.
+        transcript: The path of a file to which every decision is appended as a line of JSON.
+        threads: The number of threads, each of which asks about another game of a batch.
     """
 
     games = (PATCHWORK, NMBR9)

@@ -1,4 +1,4 @@
-"""The project's policies as other libraries learn them: evaluated from observations and masks."""
+"""Evaluation of the project's networks from observations and masks, for other libraries."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Evaluated(NamedTuple):
     output: Output
 
     def dense(self, num_actions: int) -> Tensor:
-        """Log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for illegal actions."""
+        """Return log-probabilities ``(n, num_actions)``; :data:`IMPOSSIBLE` for illegal actions."""
         shape = len(self.output.values), num_actions
         dense = self.output.values.new_full(shape, IMPOSSIBLE)
         return dense.index_put((self.rows, self.actions), self.output.log_probabilities)
 
     def of(self, chosen: Tensor) -> Tensor:
-        """Log-probabilities ``(n,)`` of one action for each row; :data:`IMPOSSIBLE` for an illegal one."""
+        """Return log-probabilities ``(n,)`` of one action per row; :data:`IMPOSSIBLE` for an illegal one."""
         width = int(max(self.actions.max(), chosen.max())) + 1 if len(self.actions) else 1
         listed = self.rows * width + self.actions
         wanted = torch.arange(len(chosen), device=chosen.device) * width + chosen
@@ -40,19 +40,19 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Evaluated:
-    """Asks a network about observations ``(n, size)``; masks ``(n, actions)`` are not 0 for legal actions."""
+    """Evaluate a network for observations ``(n, size)``, with masks ``(n, actions)`` of legal actions."""
     rows, actions = legal_actions(masks)
     return Evaluated(rows, actions, network(Inputs(observations, rows, actions)))
 
 
 def draw(evaluated: Evaluated) -> Tensor:
-    """Draws a legal action for each observation, int64 ``(n,)``, by PyTorch's random numbers."""
+    """Draw a legal action for each observation, int64 ``(n,)``, with PyTorch's random numbers."""
     uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64, device="cpu").numpy()
     return _listed(evaluated, ragged.sample(*_lists(evaluated), uniforms))
 
 
 def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
-    """The action that an agent with the network plays for each observation, int64 ``(n,)``."""
+    """Return the action that an agent with the network plays for each observation, int64 ``(n,)``."""
     counts, log_probabilities = _lists(evaluated)
     kinds = network.kinds_of(evaluated.actions.cpu().numpy())
     return _listed(evaluated, ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds))
@@ -71,7 +71,7 @@ def _listed(evaluated: Evaluated, positions: npt.NDArray[np.int64]) -> Tensor:
 
 
 def legal_actions(masks: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows and columns of the entries that are not 0; on the CPU NumPy finds them faster."""
+    """Return the rows and columns of the legal actions; on the CPU with NumPy, which is faster."""
     if masks.device.type != "cpu":
         rows, actions = masks.nonzero(as_tuple=True)
         return rows, actions

@@ -18,7 +18,7 @@ _WAITING = "waiting for a client of MCP, which usually starts this command by it
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env mcp") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     return run_command(_parser(), _run, arguments, program, "mcp")
 
 

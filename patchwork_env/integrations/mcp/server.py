@@ -53,7 +53,7 @@ def create_server(trusted: Collection[str] = ()) -> Any:
 
 
 async def serve(trusted: Collection[str] = ()) -> None:
-    """Serve one client over stdin and stdout until stdin ends; other output goes to stderr meanwhile."""
+    """Serve one client over stdin and stdout until stdin ends; all other output goes to stderr."""
     server = create_server(trusted)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

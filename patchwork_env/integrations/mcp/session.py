@@ -35,8 +35,8 @@ from patchwork_env.service.thinking import Event, Thinking
 MOST_GAMES = 16
 _MOST_WORDS = 8
 _OPPONENT = """\
-Who plays all other seats and answers at once: an agent such as 'greedy', 'partner:level=2', 'champion:fast'
-(patchwork) or 'nmbr9_champion:fast' (nmbr9). Without one you play every seat."""
+The agent of all other seats, which answers at once: 'greedy', 'partner:level=2', 'champion:fast'
+(patchwork) or 'nmbr9_champion:fast' (nmbr9), for example. Without one you play every seat."""
 _REQUESTS = """\
 'moves' for the kinds of legal moves, 'placements of patch 12', also with 'orientation 3', 'row 2', 'column d'
 and 'page 2' (nmbr9: 'level 1'), 'shapes of patch 12' for any piece, also one not offered, or 'rules'."""
@@ -51,7 +51,7 @@ Asked = Annotated[Spec | None, Field(description="The agent to ask; the champion
 
 @dataclass
 class Table:
-    """A game that is held."""
+    """A game of the session."""
 
     game: BaseGame  # replaced by another object after every move
     opponent: str | None = None  # the agent that plays all other seats
@@ -65,10 +65,10 @@ class Table:
 
 
 class Session:
-    """Games by their names, and the tools: asynchronous methods that return a str.
+    """Games by name, and the tools: asynchronous methods that return a str.
 
-    A tool that fails, or is cancelled, leaves its game as it was. Agents think in threads, so that other
-    calls are answered meanwhile.
+    A tool that fails or is cancelled does not change its game. Agents think in threads, so that other calls
+    are answered meanwhile.
     """
 
     def __init__(self, players: AgentPool | None = None) -> None:
@@ -95,7 +95,7 @@ class Session:
         return answer
 
     def game(self, game_id: str) -> BaseGame:
-        """Return the game of a name, which the caller must not play on; ValueError if there is none."""
+        """Return the game of a name, which the caller must not change; ValueError if there is none."""
         return self._table(game_id).game
 
     # --- tools --------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ class Session:
         order: Annotated[str | None, Field(description=_ONE_OF.format("NMBR 9: the deck", ORDERS))] = None,
         notation: Annotated[Notation | None, Field(description="A game to go on with.")] = None,
     ) -> str:
-        """Begins a game of Patchwork or NMBR 9. Gives its game_id, the rules, the position and the moves."""
+        """Begin a game of Patchwork or NMBR 9. Returns its game_id, the rules, the position and the moves."""
         self._require_room()
         given = {"seed": seed, "variant": variant, "players": players, "order": order}
         options = {name: value for name, value in given.items() if value is not None}
@@ -121,7 +121,7 @@ class Session:
             await asyncio.to_thread(self._agents.try_out, opponent, rules_of(first.state).name)
         table = Table(first, opponent, seat, seed)
         table.game = await self._answered(table, first.clone())
-        self._require_room()  # others may have begun meanwhile
+        self._require_room()  # other calls may have added games meanwhile
         self._begun += 1
         name = f"{rules_of(first.state).name}-{self._begun}"
         self._tables[name] = table
@@ -130,19 +130,19 @@ class Session:
         )
 
     async def show(self, game_id: GameId) -> str:
-        """Shows the position, the kinds of legal moves, and the game in notation if nothing is hidden."""
+        """Show the position, the kinds of legal moves, and the game in notation if nothing is hidden."""
         table = self._table(game_id)
         notation = notation_of(table.game)
         return _paragraphs(_position_text(table), f"In notation:\n{notation.strip()}" if notation else "")
 
     async def ask(self, game_id: GameId, request: Annotated[Word, Field(description=_REQUESTS)]) -> str:
-        """Lists legal moves, draws pieces, or tells the rules."""
+        """List legal moves, draw pieces, or show the rules."""
         return ask(self.game(game_id), request)
 
     async def play(
         self, game_id: GameId, move: Annotated[Word, Field(description="Such as '12/3@d5' or '7/3@-2,5'.")]
     ) -> str:
-        """Plays a move for the player to move. An opponent answers at once, until it is your move again."""
+        """Play a move for the player to move. An opponent answers at once, until it is your move again."""
         table = self._table(game_id)
         async with table.busy:
             before = table.game
@@ -154,7 +154,7 @@ class Session:
         return _paragraphs(f"{played} {answers}".strip(), _position_text(table))
 
     async def undo(self, game_id: GameId) -> str:
-        """Takes back your last move, and what an opponent has answered."""
+        """Take back your last move, and all later ones."""
         table = self._table(game_id)
         async with table.busy:
             game, taken = table.game.clone(), 0
@@ -167,7 +167,7 @@ class Session:
         return _paragraphs(f"{counted(taken, 'move')} taken back.", _position_text(table))
 
     async def hint(self, game_id: GameId, agent: Asked = None) -> str:
-        """Tells what a strong agent would play now."""
+        """Return the move of a strong agent."""
         game = self.game(game_id)
         spec = agent or champion_of(rules_of(game.state).name, "fast")
         choice = await self._choice(game, spec, None)
@@ -177,10 +177,10 @@ class Session:
         self,
         game_id: GameId,
         agent: Asked = None,
-        lines: Annotated[int, Field(ge=1, le=20, description="How many moves to show.")] = 5,
-        seconds: Annotated[float, Field(gt=0, le=60, description="How long to think.")] = 3.0,
+        lines: Annotated[int, Field(ge=1, le=20, description="The number of moves to show.")] = 5,
+        seconds: Annotated[float, Field(gt=0, le=60, description="The seconds to think.")] = 3.0,
     ) -> str:
-        """Tells the best moves that a search finds, what to expect of each, and how the game may go on."""
+        """Return the best moves of a search, with the expected result and continuation of each."""
         game = self.game(game_id)
         spec = agent or champion_of(rules_of(game.state).name, ANALYSIS)
         stream = self.thinking.analyse({"notation": game.notation(), "agent": spec, "lines": lines})
@@ -197,12 +197,12 @@ class Session:
         return _analysis_text(spec, latest)
 
     async def end_game(self, game_id: GameId) -> str:
-        """Forgets a game, which makes room for another one."""
+        """End a game, which makes room for another one."""
         self._table(game_id)
         del self._tables[game_id]
-        return f"{game_id} is forgotten; {len(self._tables)} of at most {MOST_GAMES} games are held."
+        return f"{game_id} has ended; {len(self._tables)} of at most {MOST_GAMES} games are held."
 
-    # --- what they share ----------------------------------------------------------------------------------
+    # --- shared parts -------------------------------------------------------------------------------------
 
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
         """Return the game after the opponent's moves up to the client's next turn."""
@@ -224,9 +224,7 @@ class Session:
 
     def _require_room(self) -> None:
         if len(self._tables) >= MOST_GAMES:
-            raise ValueError(
-                f"there are {MOST_GAMES} games already, which is all; end_game forgets one of them"
-            )
+            raise ValueError(f"there are {MOST_GAMES} games already; end_game makes room")
 
     def _table(self, game_id: str) -> Table:
         if game_id not in self._tables:

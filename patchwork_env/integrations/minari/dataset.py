@@ -28,7 +28,7 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.spaces import GameSpaces
 
 ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
-"""The path by which datasets import the wrapper. It is part of their files, so it must not change."""
+"""The path from which stored datasets import the wrapper; it must not change."""
 
 
 class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -67,11 +67,11 @@ def observation_space(rules: Rules, observation: gymnasium.Space[Any]) -> Dict:
     return Dict({"observation": observation, "action_mask": Box(0, 1, (rules.num_actions,), np.uint8)})
 
 
-DATA = "data"  # the folder within that of a dataset that holds its files; Minari tells a dataset by it
+DATA = "data"  # the folder with the files of a dataset, by which Minari recognizes one
 _FILE = "main_data.hdf5"  # Minari's name of the file with the episodes
 _LONGEST_ID = 200
 _COMPRESSION = {"compression": "gzip", "compression_opts": 6}
-"""Every HDF5 library can read it. It takes a fiftieth of the time that ``champion:instant`` plays."""
+"""The compression that every HDF5 library reads."""
 
 
 class EpisodeData(NamedTuple):
@@ -91,7 +91,7 @@ class EpisodeData(NamedTuple):
 def folder_of_new(dataset_id: str, root: Any = None) -> Path:
     """Return the folder of a dataset to be written, by default in Minari's own folder.
 
-    A dataset there is refused, and so is an id that Minari could not find again.
+    FileExistsError if it exists, ValueError for an id that Minari could not find again.
     """
     try:
         if not isinstance(dataset_id, str) or len(dataset_id) > _LONGEST_ID:
@@ -105,7 +105,7 @@ def folder_of_new(dataset_id: str, root: Any = None) -> Path:
             f"digits, '-' and '_', at most {_LONGEST_ID}, two at least for a namespace, which is not {DATA!r}"
         ) from None
     top = get_dataset_path() if root is None else Path(root)
-    folder = top.absolute() / dataset_id  # Minari cannot measure what lies in a relative folder
+    folder = top.absolute() / dataset_id  # Minari cannot measure the size of a relative folder
     _require_free(folder)
     return folder
 
@@ -150,7 +150,7 @@ def write_dataset(
         write_folder(folder, write)
     except BaseException:
         for namespace in namespaces:
-            with suppress(OSError):  # it holds something
+            with suppress(OSError):  # not empty
                 namespace.rmdir()
         raise
     for namespace in namespaces:
@@ -161,7 +161,7 @@ def write_dataset(
 def _write_episode(file: h5py.File, number: int, episode: EpisodeData) -> None:
     """Add an episode, every array as one compressed chunk.
 
-    Minari's own writer compresses nothing, and most of what is stored are zeros of action masks.
+    Minari's own writer compresses nothing, and most of the data are zeros of action masks.
     """
     steps = len(episode.actions)
     is_last = np.arange(steps) == steps - 1

@@ -55,7 +55,7 @@ class Recording(NamedTuple):
         return [name_of(player) for player in self.players]
 
     def environment(self) -> EnvSpec | None:
-        """Return the environment of a player, whatever its opponent; None if the game is not registered."""
+        """Return the environment without its opponent; None if the game is not registered."""
         name = f"{self.rules.name.capitalize()}-v0"
         if name not in gymnasium.registry:
             return None
@@ -103,17 +103,17 @@ def record(
 ) -> MinariDataset:
     """Play games and write them as a dataset.
 
-    An episode is what one player sees and does in one game, as in the game's Gymnasium environment. In game
-    ``k``, seat ``s`` is that of agent ``k + s``, counted in a circle. Equal arguments give equal files. After
-    an error or an interrupt there is no dataset, and nothing is left behind.
+    An episode has one player's observations and actions in one game, as in the game's Gymnasium environment.
+    In game ``k``, seat ``s`` has agent ``k + s``, modulo the number of agents. Equal arguments give equal
+    files. After an error or an interrupt there is no dataset, and no file remains.
 
     Args:
         agents: Specs, agents or functions from a game to an action; a single one plays against itself.
         games: 1 to a million.
         dataset_id: Such as ``"patchwork/self-play/champion-v0"``.
-        game: None for the only one that all agents play, or else Patchwork.
-        seed: The seed of the games and of the agents, ``0 ... 2**64 - 1``; None for a fresh one, which the
-            metadata name.
+        game: The name of the game; None for the only one that all agents play, or else Patchwork.
+        seed: The seed of the games and agents, ``0 ... 2**64 - 1``; None for a fresh one. It is in the
+            metadata.
         rewards: The kind of rewards, ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome with
             several players, for the score with one.
         workers: The number of processes that play, or a cluster. The dataset does not depend on it.
@@ -257,13 +257,13 @@ class PlayedGame(NamedTuple):
     number: int  # in the dataset
     seed: int  # with which the game and environments deal it
     game: BaseGame[Any]
-    seating: tuple[int, ...]  # which of the agents sat in each seat
+    seating: tuple[int, ...]  # the index of the agent in each seat
 
 
 def play_block(agents: Sequence[Agent], block: BlockOfGames) -> list[PlayedGame]:
-    """Play all games of a block, which depend on the agents and the block alone.
+    """Play all games of a block, which depend only on the agents and the block.
 
-    Agents move up by one seat from game to game.
+    Agents change by one seat from game to game.
     """
     numbers, rules = range(block.begin, block.end), rules_of(block.game)
     seeds = [spawn_seed(block.seed, number) for number in numbers]

@@ -25,9 +25,9 @@ _ChanceMode = pyspiel.GameType.ChanceMode
 
 
 class Node:
-    """A node of the game tree. It never changes, so that all copies of a state share it.
+    """An immutable node of the game tree, which all copies of a state share.
 
-    Its game must not be changed. Where chance is to move, ``dealing`` is the number of its decisions so far.
+    At a chance node ``dealing`` is the number of earlier outcomes, else None.
     """
 
     __slots__ = ("_legal", "dealing", "game", "player")
@@ -74,9 +74,9 @@ class Setting(NamedTuple):
     players: int
     rewards: int
     scores: tuple[int, int]  # the bounds of a player's score
-    turns: int  # an upper bound of the decisions of players
+    turns: int  # an upper bound of the number of players' decisions
     deals: int  # the number of chance nodes
-    has_hidden_information: bool = False  # whether players do not know all outcomes so far
+    has_hidden_information: bool = False
 
     def utilities(self) -> tuple[float, float, float | None]:
         """Return the lowest and the highest return of a player, and the sum of all returns if it is fixed."""
@@ -133,7 +133,7 @@ def numbers_of(words: Iterable[str]) -> list[int] | None:
 
 
 def _readable(value: Any) -> Any:
-    """Return a parameter in a form that OpenSpiel reads as a str, with a space after a single number."""
+    """Return a parameter that OpenSpiel reads as a str again: a single number gets a space after it."""
     if not isinstance(value, str):
         return value
     words = value.split()
@@ -141,7 +141,7 @@ def _readable(value: Any) -> Any:
 
 
 class RulesGame(pyspiel.Game):  # type: ignore[misc]
-    """A game of OpenSpiel. A derived class has the chance nodes and the observations."""
+    """A game of OpenSpiel; derived classes add chance nodes and observations."""
 
     kind: ClassVar[Kind]
     rules: ClassVar[Rules]
@@ -177,7 +177,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
         self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
     ) -> Observer | None:
         """Return an observer of states for one player; None for only public or only private information."""
-        if isinstance(iig_obs_type, Mapping):  # OpenSpiel does so for default observations
+        if isinstance(iig_obs_type, Mapping):  # OpenSpiel calls it this way for default observations
             iig_obs_type, params = None, iig_obs_type
         if params:
             raise ValueError(f"observations have no parameters, but {short_repr(params)} are given")
@@ -237,7 +237,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     # --- observations -------------------------------------------------------------------------------------
 
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
-        """Remove from a player's tensors, at a chance node, the values that are not decided yet."""
+        """Remove values that chance has not decided yet from a player's tensors."""
         raise NotImplementedError
 
     def text(self, node: Node, player: int | None) -> str:
@@ -246,15 +246,12 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
 
 def _loaded(text: str) -> Any:
-    """Return a game from its text; unpickling imports this module and so registers the games."""
+    """Return a game from its text. Unpickling imports this module, which registers the games."""
     return pyspiel.load_game(text)
 
 
 class State(pyspiel.State):  # type: ignore[misc]
-    """A state of OpenSpiel: a node, and the history that OpenSpiel itself keeps.
-
-    A copy shares the node, so that it costs no more than OpenSpiel's own part.
-    """
+    """A state of OpenSpiel: a node, which copies share, and the history that OpenSpiel keeps."""
 
     def __init__(self, table: RulesGame, node: Node) -> None:
         super().__init__(table)
@@ -268,7 +265,7 @@ class State(pyspiel.State):  # type: ignore[misc]
     def position(self) -> BaseGame:
         """Return the position as a ``Game`` without its history.
 
-        While chance is to move there is none, which raises ValueError.
+        ValueError while chance is to move.
         """
         if self._node.player == CHANCE:
             raise ValueError("there is no position for players while chance is to move")
@@ -277,7 +274,7 @@ class State(pyspiel.State):  # type: ignore[misc]
     # --- the interface of OpenSpiel -----------------------------------------------------------------------
 
     def current_player(self) -> int:
-        """Return the player to move, or the number of chance or of the end."""
+        """Return the player to move, or OpenSpiel's number for chance or the end."""
         return self._node.player
 
     def is_terminal(self) -> bool:
@@ -293,7 +290,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         return outcomes
 
     def apply_action(self, action: Any) -> None:
-        """Play a legal action, or an outcome of chance: an integer, as in all environments here."""
+        """Play a legal action, or an outcome of chance."""
         is_outcome = self._node.player == CHANCE
         rules: Rules = self.get_game().rules
         super().apply_action(as_action(action) if is_outcome else check_action(action, rules.num_actions))

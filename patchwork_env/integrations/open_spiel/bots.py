@@ -1,4 +1,4 @@
-"""Agents of this package as bots of OpenSpiel, and bots of OpenSpiel as agents."""
+"""Agents as bots of OpenSpiel, and bots of OpenSpiel as agents."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
 class BotAgent(Agent):
     """An agent that plays the moves of a bot of OpenSpiel, from the position alone.
 
-    The game, for which the bot was made, is one of this package, else ValueError. The name is that of the
-    bot's class unless another one is given.
+    The bot was made for ``game``, which must be a game of this package. The default name is that of the bot's
+    class.
     """
 
     def __init__(self, bot: Any, game: Any, name: str | None = None) -> None:

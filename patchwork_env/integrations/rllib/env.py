@@ -27,9 +27,9 @@ class GameMultiAgentEnv(MultiAgentEnv):
     **Observations and actions**: those of the PettingZoo environments: ``{"observation": float32 vector,
     "action_mask": int8}``. When the game ends all players get a last observation, with a mask of zeros.
 
-    **Rewards**: those of the PettingZoo environments too: at the end of the game every player gets one. The
-    last info of every player, if there are several, has the ``"outcome"``: 1 for a sole winner,
-    ``-1 / (n - 1)`` for each of the others.
+    **Rewards**: those of the PettingZoo environments; at the end of the game every player gets one. With
+    several players, the last info of each has the ``"outcome"``: 1 for a sole winner, ``-1 / (n - 1)`` for
+    each of the others.
 
     The ``config`` has the ``game``, ``"patchwork"`` by default; ``reward_scale``, the factor of all
     rewards; and options of the PettingZoo environment, such as ``players``. Other keys are a ValueError.
@@ -61,8 +61,8 @@ class GameMultiAgentEnv(MultiAgentEnv):
     ) -> tuple[_Observations, dict[str, float], dict[str, bool], dict[str, bool], _Infos]:
         """Play the action of the player to move; actions of others are a ValueError.
 
-        An illegal one is an IllegalActionError or, with ``illegal_action="terminate"``, ends the game with
-        -1; one outside the action space always raises. After an error nothing has changed.
+        An illegal action raises an IllegalActionError or, with ``illegal_action="terminate"``, ends the game
+        with -1. An action outside the action space always raises. After an error nothing has changed.
         """
         aec, player = self._aec, self._aec.agent_selection
         if set(action_dict) != {player}:

@@ -13,16 +13,16 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 MAIN = "main"  # the module that learns
 _GAMES = "games_against_past_selves"
-_MEMORY = 50  # the number of games that a win rate looks back on, older ones ever less
+_MEMORY = 50  # the number of games over which a win rate averages exponentially
 
 
 def module_of(
     agent: str, episode: Any, *, weights: Mapping[str, float], fraction: float, players: int, **_: Any
 ) -> str:
-    """Return the module of an agent: the learner for all seats, or in a ``fraction`` of the games for one.
+    """Return the module of an agent: the learner, or in a ``fraction`` of the games also a past self.
 
-    The other seats then have one of the past selves, drawn in proportion to their ``weights``. The id of the
-    episode seeds the random numbers, so a module stays the same during an episode.
+    In these games the learner has one random seat, and all other seats have one past self, drawn in
+    proportion to its weight. The id of the episode seeds the draws, so that all agents of an episode agree.
     """
     random = np.random.default_rng(crc32(episode.id_.encode()))
     if random.random() >= fraction:
@@ -33,13 +33,13 @@ def module_of(
 
 
 class LeagueCallback(RLlibCallback):
-    """Lets the module :data:`MAIN` play against past selves: frozen copies, harder ones more often.
+    """Adds past selves as opponents of the module :data:`MAIN`: frozen copies, stronger ones more often.
 
-    A copy of the learner is added ``every`` so many iterations. A ``fraction`` of the later games is against
-    copies, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it
-    (Vinyals et al. 2019). The results of every iteration have the ``win_rates`` by their names.
+    A copy of the learner is added after every ``every`` iterations. Afterwards a ``fraction`` of the games is
+    against copies, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it
+    (Vinyals et al. 2019). The results of every iteration have the ``win_rates`` by name.
 
-    ``policies_to_train`` must name :data:`MAIN` alone, and the first ``policy_mapping_fn`` give it to all.
+    ``policies_to_train`` must be ``["main"]``, and ``policy_mapping_fn`` must return ``"main"``.
     """
 
     def __init__(self, every: int = 10, fraction: float = 0.25, players: int = 2) -> None:
@@ -80,5 +80,5 @@ class LeagueCallback(RLlibCallback):
         algorithm.add_module(name, spec, new_agent_to_module_mapping_fn=deal)
         state = {"rl_module": {name: learner.get_state()}}
         algorithm.set_state({"learner_group": {"learner": state}})
-        # Env runners fetch weights only after the learner has changed them.
+        # Env runners fetch weights only after the learner has changed them, and this module never learns.
         algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_state(state))

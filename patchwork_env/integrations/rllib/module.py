@@ -22,10 +22,10 @@ Batch = dict[str, Any]
 
 
 class ChosenActions(Distribution):
-    """The distribution of a policy after its choice: a summary instead of thousands of logits.
+    """A distribution of which only the chosen actions are known: a summary instead of thousands of logits.
 
-    RLlib keeps the inputs of the distribution of every step. Here these are two numbers, the log-probability
-    of the chosen action and the entropy in nats, and not one for each of up to 16,394 actions.
+    RLlib stores the inputs of the distribution of every step. Here these are two numbers instead of up to
+    16,394: the log-probability of the chosen action, and the entropy in nats.
     """
 
     def __init__(self, summaries: Tensor) -> None:
@@ -64,9 +64,9 @@ class ChosenActions(Distribution):
 class PolicyModule(TorchRLModule, ValueFunctionAPI):
     """Policy and value of the player to move, of either game, for the observations of ``GameMultiAgentEnv``.
 
-    It scores only the legal actions and draws from these itself, so that no other action can be drawn or has
-    a gradient. The values are computed along with the policy, and go to the loss as RLlib's embeddings. Its
-    ``model_config`` holds the name of the ``game`` and the sizes of the ``network``.
+    It scores only the legal actions and draws from these itself. The values are computed together with the
+    policy, and reach the loss as RLlib's embeddings. Its ``model_config`` has the name of the ``game`` and
+    the settings of the ``network``.
     """
 
     network: PolicyNetwork
@@ -100,7 +100,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
         """Return the expected returns ``(n,)`` of the players to move: the embeddings, if there are any."""
         if embeddings is not None:
             return embeddings
-        with torch.no_grad():  # these are for advantages: the loss gets the values of the forward pass
+        with torch.no_grad():  # for advantages; the loss uses the embeddings
             return self.network.values(batch[Columns.OBS]["observation"])
 
     def get_inference_action_dist_cls(self) -> type[ChosenActions]:

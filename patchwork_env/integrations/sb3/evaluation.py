@@ -40,22 +40,21 @@ def evaluate(
 
 
 class EvaluationCallback(BaseCallback):
-    """Evaluates a model every so many rollouts, as :func:`evaluate` does, when it has learned from them.
+    """Evaluates a model like :func:`evaluate` every ``every`` rollouts, after it has learned from them.
 
-    The logger gets ``evaluation/win_rate_against_...`` with the ends of its 95% interval, and the means of
-    other figures of the games.
+    The logger gets ``evaluation/win_rate_against_...`` with its 95% interval, and the means of other figures.
 
     Args:
-        against: The agents that it is measured against, each in so many ``games``.
+        against: The opponents, each in ``games`` games.
         every: The number of rollouts between two evaluations.
-        seed: The seed of the circles or decks, the same in every evaluation.
+        seed: The seed of the circles or decks in every evaluation.
         verbose: 1 prints a line about each match, 2 all of its figures.
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
 
     Attributes:
-        results: Of all evaluations the turns, the minutes of training, and the results against each opponent.
-            Turns are those of all games in a ``SelfPlayVecEnv``; of other environments only the learner's
-            decisions are known, ``num_timesteps`` of the model.
+        results: For each evaluation the turns, the minutes of training, and the results by opponent. Turns
+            are those of all games in a ``SelfPlayVecEnv``; in other environments they are the learner's
+            decisions, ``num_timesteps`` of the model.
     """
 
     def __init__(
@@ -75,7 +74,7 @@ class EvaluationCallback(BaseCallback):
         self._games, self._seed, self._options = games, check_seed(seed), options
         self._rollouts = 0
         self._turns, self._minutes = 0, 0.0
-        self._began: tuple[int, float] | None = None  # while training goes on, since when it is not counted
+        self._began: tuple[int, float] | None = None  # turns and time of the last count, during training
 
     def write_training(self, folder: str | os.PathLike[str], name: str, **options: Any) -> Path:
         """Write all evaluations, and one of the present weights, as a file for ``patchwork-env compare``.
@@ -101,7 +100,7 @@ class EvaluationCallback(BaseCallback):
         self._evaluate_if_due()
 
     def _on_rollout_end(self) -> None:
-        self._rollouts += 1  # the model has yet to learn from it
+        self._rollouts += 1  # the model learns from it next
 
     def _on_training_end(self) -> None:
         self._evaluate_if_due()
@@ -123,7 +122,7 @@ class EvaluationCallback(BaseCallback):
             self._minutes += (self._began[1] - seconds) / 60
 
     def _played(self) -> int:
-        """Return the turns since the environment was made, or the decisions where it does not count turns."""
+        """Return the turns in the environment, or the decisions if it does not count turns."""
         env = self.training_env.unwrapped
         return env.turns if isinstance(env, SelfPlayVecEnv) else self.model.num_timesteps
 
@@ -138,7 +137,7 @@ class EvaluationCallback(BaseCallback):
                 self.logger.record(name, value)
             if self.verbose:
                 self._print(result)
-        self.logger.dump(self.model.num_timesteps)  # else they are noted where the next rollout ends
+        self.logger.dump(self.model.num_timesteps)  # otherwise they are logged with the next rollout
 
     def _print(self, result: MatchResult) -> None:
         counts = f"{self.model.num_timesteps:,} decisions"
@@ -146,4 +145,4 @@ class EvaluationCallback(BaseCallback):
             counts += f" ({self._turns:,} turns)"
         details = result.table().splitlines() if self.verbose > 1 else []
         for line in [f"after {counts}, {result.summary()}", *details]:
-            print(line)  # one by one: in a notebook, the progress bar fails at a print of several lines
+            print(line)  # one by one, because the progress bar fails at several lines in a notebook

@@ -33,22 +33,22 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool, liste
 
 Masks = npt.NDArray[Any] | Tensor
 NEEDS_MASKS = "only an algorithm that reads action masks can learn here: MaskablePPO of sb3_contrib"
-_NAMES = ("values", "log-probabilities", "entropies")  # what the loss is computed from
+_NAMES = ("values", "log-probabilities", "entropies")  # of ``evaluate_actions``
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):
     """Policy and value of a :class:`~patchwork_env.agents.networks.PolicyNetwork` for ``MaskablePPO``.
 
-    The spaces say which game it is: Patchwork, or NMBR 9. Only legal actions are scored, so every call but
-    ``predict_values`` needs masks. ``deterministic=True`` is the choice of the agents here: the most probable
-    action of the most probable kind.
+    The spaces determine the game. Only legal actions are scored, so every call but ``predict_values`` needs
+    masks. ``deterministic=True`` chooses as agents do: the most probable action of the most probable kind.
 
-    Among ``policy_kwargs`` may be ``network``, sizes by name as in ``{"width": 128}``, see
-    :class:`~patchwork_env.agents.networks.NetworkConfig`; ``threads``, which share a gradient step; and
-    those of the optimizer. Spaces of no game, and sizes that are not allowed, are a ValueError.
+    The ``policy_kwargs`` are ``network``, settings such as ``{"width": 128}``, see
+    :class:`~patchwork_env.agents.networks.NetworkConfig`; ``threads``, the number of threads that share a
+    gradient step; and those of the optimizer. ValueError for spaces that no game has, and for a setting that
+    is not allowed.
     """
 
-    network: PolicyNetwork  # which agents can play while it learns
+    network: PolicyNetwork
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]
 
     def get_extra_state(self) -> dict[str, Any]:
-        """Return the game and the network's settings, with which a file of weights can be played."""
+        """Return the game and the network's settings, which files of weights store."""
         return {"game": self._game, "network": self.network.config.model_dump()}
 
     def set_extra_state(self, state: Any) -> None:
@@ -103,7 +103,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return values ``(n, 1)``, log-probabilities ``(n,)`` of legal actions, and entropies ``(n,)``.
 
-        Numbers that are not finite, with which the loss would not be either, are a DivergenceError.
+        DivergenceError if one is not finite.
         """
 
         def work(obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, ...]:
@@ -119,7 +119,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
     @torch.compiler.disable
     def get_distribution(self, obs: Any, action_masks: Masks | None = None) -> MaskableDistribution:
-        """Return the distribution over all actions, of which illegal ones have the probability 0."""
+        """Return the distribution over all actions; illegal actions have the probability 0."""
         num_actions = int(self.action_space.n)  # type: ignore[attr-defined]
         logits = self._scored(obs, action_masks).dense(num_actions)
         distribution = MaskableCategoricalDistribution(num_actions).proba_distribution(logits)
@@ -170,7 +170,9 @@ class BoolMaskBuffer(MaskableRolloutBuffer):
 
     def reset(self) -> None:
         """Empty the buffer."""
-        super(MaskableRolloutBuffer, self).reset()  # its own would allocate the large masks
+        super(
+            MaskableRolloutBuffer, self
+        ).reset()  # that of MaskableRolloutBuffer would allocate float32 masks
         self.mask_dims = int(cast(Any, self.action_space).n)
         self.action_masks = np.ones((self.buffer_size, self.n_envs, self.mask_dims), np.bool_)
 
@@ -229,7 +231,7 @@ class MaskablePolicyAgent(SamplingAgent):
         self.games = (game_of(policy.observation_space, policy.action_space, self._named),)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The attributes, whose tensors can be copied."""
+        """Return the attributes, without a distribution that cannot be copied."""
         _forget_gradients(self.policy)
         return super().__getstate__()
 
@@ -252,7 +254,7 @@ class MaskablePolicyAgent(SamplingAgent):
 
 
 def _forget_gradients(policy: Any) -> None:
-    """Remove a policy's last distribution, whose gradients would prevent a copy."""
+    """Remove a policy's last distribution, because its tensors have gradients and cannot be copied."""
     policy.action_dist.distribution = None
 
 
@@ -298,7 +300,7 @@ def in_parallel(
     parameters: list[Tensor],
     samples: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:
-    """Compute ``evaluate(*samples)``, and later its gradient, by threads that each do a part of the samples.
+    """Compute ``evaluate(*samples)``, and later its gradient, with a part of the samples in each thread.
 
     ``evaluate`` takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row; the parameters get
     gradients within the ordinary ``backward()``.
@@ -310,7 +312,7 @@ def in_parallel(
 
 
 class _InParallel(torch.autograd.Function):
-    """Keeps one graph per part: PyTorch goes through a single graph with a single thread."""
+    """Keeps one graph per part, because PyTorch computes the gradient of a graph in one thread."""
 
     @staticmethod
     def forward(

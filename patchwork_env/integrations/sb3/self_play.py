@@ -25,17 +25,16 @@ _PRESENT_SELF = 0
 
 
 class SelfPlayCallback(BaseCallback):
-    """Lets a model of MaskablePPO learn against itself: its present weights, and past ones from a league.
+    """Trains a model of MaskablePPO against its present weights, and against past ones from a league.
 
-    ``model.learn(1_000_000, SelfPlayCallback(fraction=0.25))`` is all that it takes. The environment is a
+    Use it as ``model.learn(1_000_000, SelfPlayCallback(fraction=0.25))``. The environment is a
     :class:`SelfPlayVecEnv` for several players, wrapped or not. The last games, a ``fixed_fraction`` of all,
-    keep playing against the opponents that the environment was made with; those before, a ``fraction``,
-    against past selves; all others against the present self, whose weights follow the learner's at every
-    step. Opponents draw their actions, and a game keeps its opponent to its end. The logger gets win rates as
-    ``games/...`` and ``league/...``.
+    are against the environment's own opponents; the games before, a ``fraction``, against past selves; all
+    others against the present self, whose weights follow the learner's at every step. Opponents sample their
+    actions, and a game keeps its opponent to its end. The logger gets win rates as ``games/...`` and
+    ``league/...``.
 
-    The same callback goes on with the same league in another call of ``learn``, whatever the environment and
-    the model.
+    In another call of ``learn``, also with another environment or model, the callback keeps its league.
 
     Args:
         fixed_fraction: The share of the games against the environment's own opponents, 0 to 1.
@@ -74,7 +73,7 @@ class SelfPlayCallback(BaseCallback):
         return {**self.pool.state_dict(), "rollouts": self._rollouts}
 
     def load_state_dict(self, state: State, model: Any) -> None:
-        """Go on with the league of a :meth:`state_dict`; the policy of ``model`` is like those in it."""
+        """Continue with the league of a :meth:`state_dict`, whose policies are like that of ``model``."""
         pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         pool.load_state_dict(state, snapshot_of(model))
         self._rollouts = check_between(state["rollouts"], 0, MAX_EXACT_INT, "the number of rollouts")
@@ -115,7 +114,7 @@ class SelfPlayCallback(BaseCallback):
         return self._env
 
     def choose_opponents(self) -> None:
-        """Draw past selves, and gives opponents to games that begin; at first to all games at once."""
+        """Draw past selves, and assign opponents to games that begin; at first to all games at once."""
         at_once, self._has_begun = not self._has_begun, True
         in_play = set() if at_once else {key for key in self.opponent_keys() if key >= 0}
         drawn = self.pool.draw(self.random, in_play)
@@ -133,7 +132,7 @@ class SelfPlayCallback(BaseCallback):
         self._games.set_opponents(opponents, numbers, at_once=at_once)
 
     def _in_turn(self, count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
-        """Return the opponents of ``count`` games: ``choices`` from ``first`` on, or the present self."""
+        """Return the opponents of ``count`` games: numbers from ``first`` on in turn, or the present self."""
         if choices == 0:
             return np.full(count, _PRESENT_SELF)
         return first + np.arange(count) // self._games.num_players % choices
@@ -144,7 +143,7 @@ class SelfPlayCallback(BaseCallback):
         return self._past_selves.get(number) or make(self.pool.policy(number))
 
     def record_results(self) -> None:
-        """Tell the league and the logger how the games of a rollout ended."""
+        """Record the results of a rollout's games in the league and the logger."""
         wins, games = {}, {}
         for number, past_self in self._past_selves.items():
             won = [won for opponent, won in self._results if opponent is past_self]
@@ -161,7 +160,7 @@ class SelfPlayCallback(BaseCallback):
             self.logger.record(name, value)
 
     def add_snapshot_if_due(self) -> None:
-        """Count a rollout, and adds the present self to the league from time to time."""
+        """Count a rollout, and add the present self to the league every ``snapshot_every`` rollouts."""
         self._rollouts += 1
         if self._rollouts % self.league.snapshot_every == 0:
             self.pool.add(snapshot_of(self.model))
@@ -176,7 +175,7 @@ class SelfPlayCallback(BaseCallback):
         return [keys[id(self._games.opponents[number])] for number in self._games.opponent_numbers]
 
     def load_opponent_keys(self, keys: Sequence[int]) -> None:
-        """Give games in progress the opponents of :meth:`opponent_keys`."""
+        """Assign the opponents of :meth:`opponent_keys` to the games in progress."""
         self._past_selves = {key: self._past_self(key) for key in sorted(set(keys)) if key >= 0}
         opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
         places = {key: 1 + len(self._fixed) + place for place, key in enumerate(self._past_selves)}

@@ -38,16 +38,16 @@ _LOSSES = {
     "clip_fraction": "clip_fraction",
     "explained_variance": "explained_variance",
 }
-"""The names that figures have in all algorithms here, by sb3-contrib's name."""
-_NUMPY_WORDS = 624  # the number of words in the state of NumPy's global generator, a Mersenne Twister
+"""The names of losses in this package, by those of sb3-contrib."""
+_NUMPY_WORDS = 624  # the words in the state of NumPy's global generator, a Mersenne Twister
 
 
 class MaskablePpoTrainer(trainer.Trainer):
-    """Lets MaskablePPO learn, one rollout after the other: Patchwork against opponents, NMBR 9 alone.
+    """Trains MaskablePPO rollout by rollout: Patchwork against opponents, NMBR 9 alone.
 
-    Steps are the turns of all games, also those of opponents and those without a choice; MaskablePPO itself
-    counts the learner's decisions (``model.num_timesteps``). It draws from PyTorch's and NumPy's global
-    random numbers, whose states here are those of the run alone. ``self_play`` is None where the learner
+    Steps are the turns of all games, including forced turns and those of opponents; MaskablePPO itself counts
+    the learner's decisions (``model.num_timesteps``). MaskablePPO draws from the global random numbers of
+    PyTorch and NumPy; during a step these have the states of this run. ``self_play`` is None if the learner
     plays alone.
     """
 
@@ -111,7 +111,7 @@ class MaskablePpoTrainer(trainer.Trainer):
         )
 
     def step(self) -> dict[str, float]:
-        """One rollout and the learning from it."""
+        """Play one rollout and learn from it."""
         model, began, turns = self.model, time.perf_counter(), self.env.turns
         model.ent_coef = self.config.maskable_ppo.entropy_coefficient.at(self.progress)
         decisions = model.n_steps * model.n_envs
@@ -121,7 +121,7 @@ class MaskablePpoTrainer(trainer.Trainer):
         if self.self_play is not None:
             self.self_play.add_snapshot_if_due()
         noted = dict(model.logger.name_to_value)
-        model.logger.dump()  # nowhere: it forgets the figures of this iteration
+        model.logger.dump()  # clears the figures of this iteration
         metrics = {name: value for name, value in noted.items() if name.startswith(("games/", "league/"))}
         if ended := self._watch.ended:
             finals = np.concatenate([info["game"].state for info in ended])
@@ -142,7 +142,7 @@ class MaskablePpoTrainer(trainer.Trainer):
         return losses
 
     def agent(self) -> SamplingAgent:
-        """Play the likeliest moves of the present policy."""
+        """Return the agent that plays the most probable moves of the present policy."""
         return as_agent(self.network, f"step {self.steps}")
 
     def write_policy(self, folder: Path) -> None:
@@ -202,14 +202,14 @@ class MaskablePpoTrainer(trainer.Trainer):
             self.self_play.load_opponent_keys(state["opponents"])
             self.self_play.random.bit_generator.state = state["random"]
         self._random_state = state["global_random"]
-        with self._own_random_numbers():  # which refuses other objects than states
+        with self._own_random_numbers():  # validates the states
             pass
         model.num_timesteps = check_between(state["timesteps"], 0, trainer.MAX_EXACT_INT, "timesteps")
         model._n_updates = check_between(state["updates"], 0, trainer.MAX_EXACT_INT, "updates")
 
     @contextmanager
     def _own_random_numbers(self) -> Iterator[None]:
-        """Make the global random numbers those of the run, and after the block those of before."""
+        """Set the global random numbers to those of the run within the block, then restore the others."""
         others = _get_random_state()
         try:
             _set_random_state(self._random_state)
@@ -227,14 +227,14 @@ def _load_fixed(spec: str) -> Agent:
 
 
 class _SelfPlay(SelfPlayCallback):
-    """Self-play whose snapshots are taken when a rollout has been learned from, by the trainer."""
+    """Self-play whose snapshots the trainer adds, after the model has learned from a rollout."""
 
     def _on_rollout_end(self) -> None:
         self.record_results()
 
 
 class _Watch(BaseCallback):
-    """Notes the games that end in a rollout, and when it ends, in seconds of :func:`time.perf_counter`."""
+    """Collects the infos of games that end in a rollout, and the time at its end, in seconds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -259,6 +259,6 @@ def _get_random_state() -> trainer.State:
 
 
 def _set_random_state(state: trainer.State) -> None:
-    check_between(state["numpy"]["state"]["pos"], 0, _NUMPY_WORDS, "pos")  # NumPy itself does not
+    check_between(state["numpy"]["state"]["pos"], 0, _NUMPY_WORDS, "pos")  # NumPy does not check it
     torch.set_rng_state(state["torch"])
     np.random.set_state(state["numpy"])  # noqa: NPY002

@@ -37,7 +37,7 @@ _MASK = "action_mask"
 
 
 class MaskedVecEnv(VecEnv):
-    """Environments of one batch, with nothing but some attributes and the method ``action_masks``."""
+    """A ``VecEnv`` over one batch: it has masks, but no single environments with other methods."""
 
     _masks: npt.NDArray[np.int8]
 
@@ -56,7 +56,7 @@ class MaskedVecEnv(VecEnv):
         raise AttributeError(f"there is no attribute {attr_name!r} that could be set")
 
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
-        """``action_masks`` of some environments, int8 ``(num_actions,)`` each; a step may overwrite them."""
+        """Return ``action_masks`` of some environments, int8 ``(num_actions,)``; steps may overwrite them."""
         if method_name != "action_masks":
             raise AttributeError(f"there is no method {method_name!r}; there is 'action_masks'")
         return [self._masks[env] for env in self._get_indices(indices)]
@@ -75,7 +75,7 @@ class _Step(NamedTuple):
 
 
 class SelfPlayVecEnv(MaskedVecEnv):
-    """``num_envs`` games for an algorithm of Stable-Baselines3; all rules run compiled, over the whole batch.
+    """A compiled batch of games for an algorithm of Stable-Baselines3, with one learner in each game.
 
     >>> from sb3_contrib import MaskablePPO
     >>> env = SelfPlayVecEnv(64, opponent=["random", "greedy"], seed=1)
@@ -84,7 +84,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
     The learner has player number 0 in game 0, 1 in game 1, 0 in game 2 and so on. Every step is a
     decision of the learner: the opponents' moves and all turns with a single legal action are part of it.
     Spaces are those of the game's Gymnasium environment. Rewards for the end of a game come with the
-    learner's last step, no matter whose move ended it.
+    learner's last step, even if another player ended it.
 
     **Info**: empty until a game ends. Then ``terminal_observation``; ``episode`` like SB3's ``Monitor``,
     where ``l`` are the learner's decisions; ``scores``, first the learner's; ``game``, at its last position;
@@ -97,13 +97,13 @@ class SelfPlayVecEnv(MaskedVecEnv):
         opponent_shares: The relative shares of the games for several opponents; None shares the games evenly.
         game: ``"patchwork"`` or ``"nmbr9"``.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
-        rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments, or the weights of outcome
-            and margin, of which ``Reward`` has its own scale; None for the outcome, alone the score.
+        rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments, or a ``Reward`` with the
+            weights of outcome and margin; None for the outcome, or for the score of a single player.
         reward_scale: The factor of all rewards, above 0; 0.02 is good for ``"score"``.
         options: Options of the game, such as ``special_patches="2014"`` or ``players=2``.
 
     Attributes:
-        first_opponents: The agents that the environment was made with.
+        first_opponents: The opponents of the constructor.
 
     Raises:
         ValueError, UnknownOptionError, FileNotFoundError: A value is not allowed, or there is no such
@@ -214,8 +214,8 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
         """Take the learner's actions, integers ``(num_envs,)``.
 
-        If one is illegal or outside the action space, an IllegalActionError names the first such game, and
-        no game is changed; so it is with actions of another shape or type.
+        If one is illegal or outside the action space, an IllegalActionError names the first such game.
+        ValueError for another shape or type. After an error no game has changed.
         """
         self._batch.require_ready()
         self._actions[:] = check_actions(actions, self.num_envs)
@@ -224,9 +224,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
             raise _illegal(self._actions[illegal], illegal)
 
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
-        """Play the actions and what follows, up to the learner's next decision in every game.
+        """Play the actions and all further turns, up to the learner's next decision in every game.
 
-        If an opponent fails, that is an OpponentError, after which the environment needs a :meth:`reset`.
+        After the OpponentError of an opponent that fails, the environment needs a :meth:`reset`.
         """
         batch, games = self._batch, self.num_envs
         step = _Step(np.zeros(games, np.float32), np.zeros(games, np.bool_), [{} for _ in range(games)])
@@ -238,16 +238,16 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return self._observe(), step.rewards, step.ends, step.infos
 
     def close(self) -> None:
-        """Do nothing, since there is nothing to close."""
+        """Do nothing."""
 
     def _attributes(self) -> dict[str, Sequence[Any]]:
         return {**super()._attributes(), "seat": self.seats.tolist()}
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
-        """Whether the infos hold what a wrapper would add to them, as is so for ``Monitor``."""
+        """Return True for ``Monitor``, whose entries the infos have, and False for other wrappers."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
-    # --- beyond it ----------------------------------------------------------------------------------------
+    # --- further methods ----------------------------------------------------------------------------------
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """Return the learners' legal actions, int8 ``(num_envs, num_actions)``; steps overwrite them."""
@@ -258,7 +258,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         return self._batch.games()
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Return copies of all that the games depend on, except the opponents, for :meth:`restore`."""
+        """Return copies of states and random streams, without the opponents, for :meth:`restore`."""
         self._batch.require_ready()
         return self._arrays()
 
@@ -271,9 +271,9 @@ class SelfPlayVecEnv(MaskedVecEnv):
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
-        """Continue from what :meth:`save` returned, or change nothing; return the observations.
+        """Continue from the arrays of :meth:`save`, and return the observations.
 
-        ValueError unless each is a position of these games at a decision of the learner.
+        ValueError, without a change, unless each game is at a decision of the learner.
         """
         saved = check_saved(saved, self._arrays())
         states = self.rules.game.check_states(saved["states"].view(self.states.dtype))
@@ -335,7 +335,7 @@ class SelfPlayVecEnv(MaskedVecEnv):
         self._returns[games] += step.rewards[games]
 
     def _observe(self) -> Observation:
-        """Write masks and observations; return a copy of these, as SB3 still needs those before."""
+        """Write masks and observations; return a copy of the observations, since SB3 keeps the last ones."""
         batch = self._batch
         loop(batches.write_views, self.rules)(
             batch.states, batch.all_games, batch.seats, self._masks, self._observations
@@ -354,9 +354,9 @@ def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
     >>> as_vec_env(envs).reset().shape
     (64, 307)
 
-    An illegal action is always an IllegalActionError. ValueError unless the next episode begins in the step
-    in which one ends. Infos must hold ``action_mask``, as in all batches here. :class:`SelfPlayVecEnv` is
-    faster, and the one for self-play.
+    An illegal action raises an IllegalActionError. The next episode must begin in the step in which one ends,
+    and infos must have ``action_mask``, as in all batches here. :class:`SelfPlayVecEnv` is faster, and also
+    for self-play.
     """
     mode = envs.metadata.get("autoreset_mode")
     if mode != AutoresetMode.SAME_STEP:

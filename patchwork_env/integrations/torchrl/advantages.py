@@ -20,16 +20,16 @@ from patchwork_env.learning.algorithms.common.advantages import Decisions, advan
 class TurnGAE(GAE):
     """Generalized advantage estimation for games in which turns need not alternate.
 
-    It takes the place of TorchRL's ``GAE``, with the same arguments, and writes the same entries:
-    ``"advantage"`` and ``"value_target"``. ``GAE`` compares each state with the next one, which may be the
-    other player's. This looks from each decision to the next one *of the same player*, with all that this
-    player is rewarded in between, so that no sign ever changes and the loser's last decision meets its
-    defeat: see :func:`~patchwork_env.learning.algorithms.common.advantages.advantages`.
+    It replaces TorchRL's ``GAE``, has the same arguments, and writes the same entries: ``"advantage"`` and
+    ``"value_target"``. ``GAE`` compares each state with the next one, which may be the other player's. This
+    class compares each decision with the next one *of the same player*, and adds the rewards of this player
+    in between. So the loser's last decision gets its defeat. See
+    :func:`~patchwork_env.learning.algorithms.common.advantages.advantages`.
 
-    Beside the value network's inputs it reads ``player``, ``("next", "player")``, ``("next", "rewards")``,
+    Besides the value network's inputs it reads ``player``, ``("next", "player")``, ``("next", "rewards")``,
     ``("next", "done")`` and ``("next", "terminated")``, as :class:`.GamesEnv` writes them. Next states are
-    evaluated only where a rollout ends or a game was truncated. There all players who are not to move share
-    the negated value of the one who is: rewards must add up to 0, unless there is a single player.
+    evaluated only where a rollout ends or a game was truncated. There the players who are not to move share
+    the negated value of the player to move. So the rewards of several players must add up to 0.
 
     Args:
         gamma: The discount for each own decision, 0 ... 1.
@@ -123,7 +123,7 @@ class TurnGAE(GAE):
         """Return the advantages, float32 ``(*batch, time, 1)``."""
         keys, next_ = self.tensor_keys, data.get("next")
         rewards, next_players = next_.get(keys.rewards).float(), next_.get(keys.player)
-        # A truncated game ends for the computation: what is still expected of it counts as a reward.
+        # The computation treats a truncated game as ended, with the expected return as a reward.
         expected = _shared(next_values, next_players, rewards.shape[-1])
         rewards = rewards + float(self.gamma) * self._truncated(next_).unsqueeze(-1) * expected
         decisions = Decisions(

@@ -28,12 +28,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 class LegalActions(Categorical):
-    """A ``Categorical`` that draws legal actions, in a fiftieth of the time that a ``Categorical`` takes.
+    """A ``Categorical`` that draws legal actions fifty times as fast, with one random number per game.
 
-    ``Categorical.rand`` draws a random number for every action of every game; here it is one for every game.
-    Clones share the mask, so that what TorchRL makes of the spec, such as a collector's ``RandomPolicy``,
-    follows the games as the spec of the environment does. Those of ``SerialEnv`` and ``ParallelEnv`` are of
-    another shape, and know masks by ``ActionMask`` alone.
+    Clones share the mask, so that those of TorchRL, such as the one in a collector's ``RandomPolicy``, follow
+    the games. The specs of ``SerialEnv`` and ``ParallelEnv`` have another shape, and need ``ActionMask``.
     """
 
     @property
@@ -53,7 +51,7 @@ class LegalActions(Categorical):
         return clone
 
     def rand(self, shape: Any = None) -> Tensor:
-        """Return uniformly random legal actions, ``(*shape, *self.shape)``, by PyTorch's random numbers."""
+        """Return random legal actions, ``(*shape, *self.shape)``, uniform by PyTorch's random numbers."""
         mask = self.mask
         if mask is None:
             raise RuntimeError(
@@ -66,11 +64,11 @@ class LegalActions(Categorical):
         return torch.from_numpy(columns).view(masks.shape[:-1]).to(self.device, self.dtype)
 
 
-ACTION_SPACE_MAP[LegalActions] = "categorical"  # value learning looks a spec's class up here
+ACTION_SPACE_MAP[LegalActions] = "categorical"  # where value learning looks up the class of a spec
 
 
 def _draw(masks: npt.NDArray[np.bool_], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return a column that is True for each row, int64 ``(n,)``, by random numbers ``(n,)`` below 1."""
+    """Return a random column with True for each row, int64 ``(n,)``; ``uniforms`` are below 1."""
     count, columns = masks.shape
     places = np.flatnonzero(masks)
     bounds = np.searchsorted(places, np.arange(count + 1) * columns)
@@ -150,8 +148,8 @@ class GamesEnv(EnvBase):
     player for another player's move, such as a defeat by the other's last move, is only in
     ``("next", "rewards")``; :class:`~patchwork_env.integrations.torchrl.TurnGAE` reads it.
 
-    A game that has ended stays as it is, seen by the player who would be next, until it is reset. Its
-    ``("next", "action_mask")`` is True everywhere, as a distribution without any action does not exist.
+    A game that has ended stays as it is until it is reset, with the observation of the player who would be
+    next. Its ``("next", "action_mask")`` is True everywhere, because distributions need an action.
 
     Games are those of the game's ``SelfPlayBatch`` with the same seed, or of its vector environment against
     opponents. Random actions are drawn with PyTorch's random numbers. ``batch.states`` are the records.
