@@ -86,7 +86,6 @@ search_words = {
     "train/self_play": ["self-play"],
     "train/sweeps": ["hyperparameter search", "Optuna"],
     "tutorials/first_policy": ["tutorial", "getting started", "quick start", "train"],
-    "tutorials/maskable_ppo": ["train SB3"],
     "tutorials/own_ppo": ["custom PPO", "own PPO"],
     "use/adding_a_game": ["custom game", "own game"],
     "use/agents": ["custom agent", "own agent", "bot", "opponent"],

@@ -29,7 +29,7 @@ FOUND = {
 """What people search for, and a page that must be among the first three."""
 OF_EACH_KIND = (
     *("index", "use/index", "use/engine", "use/wrappers", "play/page", "train/algorithms", "train/rllib"),
-    *("tutorials/maskable_ppo", "reference/index", "reference/configuration/ppo", "reference/contributing"),
+    *("tutorials/own_ppo", "reference/index", "reference/configuration/ppo", "reference/contributing"),
     *("reference/api/patchwork_env.patchwork_v0", "reference/api/patchwork_env.learning.evaluation", "404"),
     *("reference/commands/train", "reference/glossary", "reference/source/examples/own_ppo.py"),
 )
