@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.core.files import write_text
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult

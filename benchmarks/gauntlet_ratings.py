@@ -23,7 +23,7 @@ from patchwork_env.core.files import write_text
 from patchwork_env.core.names import aligned
 from patchwork_env.core.progress import Bar
 from patchwork_env.games import PATCHWORK
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
 from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, GauntletPool, pool_file, read_pool
 from patchwork_env.learning.evaluation.matches import Participant, check_games, play_all

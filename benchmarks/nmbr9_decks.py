@@ -1,6 +1,6 @@
 """Measures what an agent scores alone at NMBR 9, with the decks of nmbr9_decks.txt.
 
-    python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--processes N]
+    python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--workers N]
                                      [--cluster ADDRESS] [--keep DIR] [--json FILE]
     python benchmarks/nmbr9_decks.py --write
 
@@ -35,8 +35,7 @@ from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.errors import WorkerError
 from patchwork_env.games import NMBR9
-from patchwork_env.learning.commands.match_options import help_on_agents
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options, help_on_agents, workers_of
 from patchwork_env.learning.distributed import Workers, do_jobs
 from patchwork_env.learning.evaluation.matches import Participant
 from patchwork_env.learning.evaluation.playing import attribute_errors
@@ -83,7 +82,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--file", type=Path, default=FILE, help="the decks (default: nmbr9_decks.txt)")
     parser.add_argument("--known", action="store_true", help="show the agent the whole deck")
     parser.add_argument("--seed", type=int, default=0, help="seed of the agent (default: 0)")
-    add_worker_options(parser, 1, "--processes")
+    add_worker_options(parser, 1)
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all games, to go on after a stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--write", action="store_true", help="write nmbr9_decks.txt anew")

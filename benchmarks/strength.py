@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.games import GAMES, PATCHWORK
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
 from patchwork_env.learning.evaluation import Tournament
 from patchwork_env.learning.system import describe_setup, usable_cores
 

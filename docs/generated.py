@@ -47,8 +47,8 @@ The keys of the YAML files that `patchwork-env train` reads, by algorithm. Keys 
 their default; unknown keys and values out of range are errors that name the key. `patchwork-env train
 --explain KEY` prints the same. A *schedule* is a mapping: `{start: 1e-3, end: 1e-4, curve: linear}`."""
 COMMANDS = """\
-`patchwork-env COMMAND --help` prints the same. In a clone, `python -m training.COMMAND` starts those that
-train and measure, too."""
+`patchwork-env COMMAND --help` prints the same. In a clone, `python -m training.train` and
+`python -m training.evaluate` do the same as `train` and `evaluate`."""
 
 
 def write_pages(app: Any) -> None:

@@ -10,7 +10,7 @@ smallest numbers.
 
 Commands take it, too, as any agent of one's own. This one rates it:
 
-    python -m training.gauntlet examples.language_model:player --games 10 --skip mcts:seconds=1
+    patchwork-env gauntlet examples.language_model:player --games 10 --skip mcts:seconds=1
 """
 
 from __future__ import annotations

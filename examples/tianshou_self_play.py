@@ -17,7 +17,7 @@ Here advantages are estimated from each decision to the next one of the same pla
 between: see :func:`advantages_of_players`. Only whole games are collected, so that all of them have a result.
 
 What is trained is the project's own network. It is saved as a checkpoint, which plays wherever an agent can
-stand: ``agents.load("runs/tianshou")``, ``python -m training.export runs/tianshou``, ...
+stand: ``agents.load("runs/tianshou")``, ``patchwork-env export runs/tianshou``, ...
 
 What to expect: after these 60,000 steps, some minutes on one core, the policy wins 84% of 100 games against
 random (95% interval 74% to 89%) and 4% against greedy.

@@ -1,4 +1,4 @@
-"""The command ``patchwork-env``, with a subcommand for each script in ``training/``.
+"""The command ``patchwork-env``, with a subcommand for each module of ``learning/commands`` and others.
 
 A subcommand is imported when it is called, so that ``patchwork-env --help`` is quick and needs no PyTorch.
 """

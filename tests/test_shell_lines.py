@@ -37,7 +37,7 @@ SHORTER = {
 """What words of lines become before anything else."""
 _SLOW = "ppo-quick-v1 ppo-v1 mcts:simulations=400 mcts:simulations=5000 mcts:seconds=1"
 BUDGETS = {
-    "benchmarks/nmbr9_decks.py": "--decks 1 --processes 1",
+    "benchmarks/nmbr9_decks.py": "--decks 1 --workers 1",
     "analyse": "--seconds 0.01",
     "compare": "",
     "dataset": "--games 2 --workers 1",

@@ -26,7 +26,7 @@ from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.algorithms.common.gradients import listed
-from patchwork_env.learning.algorithms.maskable_ppo import MaskablePpoConfig
+from patchwork_env.learning.algorithms.ppo.config import MaskablePpoConfig
 
 MODEL_FILE = "model.zip"  # the file that ``MaskablePPO.load`` reads
 _LOSSES = {

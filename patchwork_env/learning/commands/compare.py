@@ -21,7 +21,7 @@ from patchwork_env.learning.evaluation.statistics import METRICS
 from patchwork_env.learning.reports.plots import FORMATS
 
 
-def main(arguments: list[str] | None = None, program: str = "training.compare") -> int:
+def main(arguments: list[str] | None = None, program: str = "patchwork-env compare") -> int:
     """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument

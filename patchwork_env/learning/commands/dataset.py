@@ -17,8 +17,13 @@ from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.files import check_writable
 from patchwork_env.core.progress import Bar
-from patchwork_env.learning.commands.match_options import add_games, help_on_agents, variant_of
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import (
+    add_games,
+    add_worker_options,
+    help_on_agents,
+    variant_of,
+    workers_of,
+)
 from patchwork_env.learning.evaluation.matches import load_player
 from patchwork_env.learning.system import Interruption, signals_interrupt
 

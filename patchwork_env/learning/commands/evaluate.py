@@ -16,7 +16,7 @@ from patchwork_env.core.checks import check_seed
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands import match_options
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.sequential import MOST_GAMES, SequentialTest
 from patchwork_env.learning.evaluation.tables import TEXT, render
 

@@ -17,7 +17,7 @@ from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import check_file_path, write_bytes
 
 
-def main(arguments: list[str] | None = None, program: str = "training.export") -> int:
+def main(arguments: list[str] | None = None, program: str = "patchwork-env export") -> int:
     """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument

@@ -16,16 +16,17 @@ from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     add_format,
     add_json,
+    add_worker_options,
     check_json,
     help_on_agents,
+    workers_of,
     write_json,
 )
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
 from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
 from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
 
 
-def main(arguments: list[str] | None = None, program: str = "training.gauntlet") -> int:
+def main(arguments: list[str] | None = None, program: str = "patchwork-env gauntlet") -> int:
     """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument

@@ -1,4 +1,4 @@
-"""Options of all commands in which agents meet: the game, its set-up, and the form of the results."""
+"""Options of all commands in which agents meet: games, workers, and the form of the results."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from patchwork_env import agents
 from patchwork_env.core.commands import add_overwrite, check_place, refuse
 from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.games import GAMES
+from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
 
 GAMES_OF_A_MATCH = 400  # the default number of games of a match
@@ -40,6 +41,22 @@ def add_games(parser: argparse.ArgumentParser, most: str, default: int = GAMES_O
 def variant_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the games by name; see ``runners.check_variant``."""
     return {"special_patches": options.special_patches, "order": options.order}
+
+
+def add_worker_options(parser: argparse.ArgumentParser, default: int) -> None:
+    """Add ``--workers`` and ``--cluster``."""
+    options = parser.add_mutually_exclusive_group()
+    number = f"number of processes; the results do not depend on it (default: {default})"
+    options.add_argument("--workers", type=int, default=default, metavar="N", help=number)
+    address = (
+        "play on a Ray cluster: local, a new one on this machine; auto, that of this machine; or host:port"
+    )
+    options.add_argument("--cluster", metavar="ADDRESS", help=address)
+
+
+def workers_of(options: argparse.Namespace) -> Workers:
+    """Return the workers that the options ask for; ValueError if the number or address is not allowed."""
+    return check_workers(options.workers if options.cluster is None else options.cluster)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

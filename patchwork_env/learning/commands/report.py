@@ -14,7 +14,7 @@ from patchwork_env.core.commands import CommandParser, add_overwrite, check_plac
 from patchwork_env.core.files import check_file_path, write_text
 
 
-def main(arguments: list[str] | None = None, program: str = "training.report") -> int:
+def main(arguments: list[str] | None = None, program: str = "patchwork-env report") -> int:
     """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument

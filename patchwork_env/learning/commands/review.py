@@ -20,7 +20,7 @@ _AGENT_HELP = (
 )
 
 
-def main(arguments: list[str] | None = None, program: str = "training.review") -> int:
+def main(arguments: list[str] | None = None, program: str = "patchwork-env review") -> int:
     """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument

@@ -21,8 +21,14 @@ from patchwork_env.core.commands import CommandParser, refuse, run_command
 from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
-from patchwork_env.learning.commands.match_options import add_format, add_games, help_on_agents, variant_of
-from patchwork_env.learning.commands.worker_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import (
+    add_format,
+    add_games,
+    add_worker_options,
+    help_on_agents,
+    variant_of,
+    workers_of,
+)
 from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
@@ -36,7 +42,7 @@ _FORFEITS_HELP = (
 _ANCHOR_HELP = "the agent whose rating is fixed (default: random if it takes part, or else the mean of all)"
 
 
-def main(arguments: list[str] | None = None, program: str = "training.tournament") -> int:
+def main(arguments: list[str] | None = None, program: str = "patchwork-env tournament") -> int:
     """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument

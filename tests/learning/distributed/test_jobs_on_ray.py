@@ -183,7 +183,7 @@ def slow(game):
 def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
     """With a Ray of its own, by the command."""
     (tmp_path / "players.py").write_text(SLOW)
-    command = ["training.tournament", "random", "greedy", "players:slow", "--games", 8]
+    command = ["patchwork_env", "tournament", "random", "greedy", "players:slow", "--games", 8]
     with program(*command, "--out", tmp_path / "t", "--cluster", "local", folder=tmp_path) as process:
         assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 60)
         output = output_after(process, signal.SIGTERM)

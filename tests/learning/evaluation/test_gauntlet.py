@@ -196,7 +196,7 @@ def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeyp
     assert command.main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("training.gauntlet: ")
+    assert captured.err.startswith("patchwork-env gauntlet: ")
     assert captured.err.count("\n") == 1
     assert message in captured.err
 

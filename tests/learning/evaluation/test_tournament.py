@@ -257,7 +257,7 @@ def test_mistakes_end_with_one_line_before_anything_is_written(tmp_path, module,
     run(*arguments.split(), "--out", tmp_path / "t", code=2)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("training.tournament: ")
+    assert captured.err.startswith("patchwork-env tournament: ")
     assert captured.err.count("\n") == 1
     assert message in captured.err
     assert not (tmp_path / "t").exists()

@@ -247,7 +247,7 @@ def assert_fails(capsys, arguments, *messages):
     assert main([str(argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("training.report: ")
+    assert captured.err.startswith("patchwork-env report: ")
     assert captured.err.count("\n") == 1
     assert all(message in captured.err for message in messages)
 

@@ -15,9 +15,8 @@ import pytest
 from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
-from patchwork_env.learning.runs import services
-from patchwork_env.learning.runs.loggers import Log, check_tracker
-from patchwork_env.learning.runs.services import SERVICES
+from patchwork_env.learning.runs import loggers
+from patchwork_env.learning.runs.loggers import SERVICES, Log, check_tracker
 
 CONFIG = """
 total_steps: 128
@@ -66,8 +65,8 @@ def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, w
 def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypatch, capsys):
     answer = threading.Event()
     wandb.init.side_effect = lambda **named: answer.wait() and None
-    monkeypatch.setattr(services, "_SECONDS_AT_END", 0.01)
-    monkeypatch.setattr(services, "_MOST_WAITING", 4)
+    monkeypatch.setattr(loggers, "_SECONDS_AT_END", 0.01)
+    monkeypatch.setattr(loggers, "_MOST_WAITING", 4)
     log = Log(tmp_path, 0, load_config("quick", ["tracker=wandb"]))
     for steps in range(20):
         log.add({"a": 1.0}, steps, 0.0)

@@ -1,8 +1,8 @@
-"""The gradient of a minibatch, computed by threads that share it."""
+"""The gradient of a minibatch, computed by threads that share it, and averages of weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import Any, TypeVar
@@ -109,3 +109,16 @@ def listed(values: dict[str, float]) -> str:
 def means(metrics: list[dict[str, Tensor]]) -> dict[str, float]:
     """Return the means of the metrics of several steps by name."""
     return {name: float(torch.stack([step[name] for step in metrics]).mean()) for name in metrics[0]}
+
+
+def add_to_average(
+    average: Iterable[Tensor], newest: Iterable[Tensor], share: float, power: float | None
+) -> None:
+    """Add the newest weights, from a ``share`` of all steps so far, to the average, in place.
+
+    This is polynomial-decay averaging (Shamir and Zhang 2013): a step counts in proportion to its number to a
+    ``power``. With None the newest weights alone count.
+    """
+    weight = 1.0 if power is None else 1 - (1 - share) ** (power + 1)
+    own, new = ([tensor.detach() for tensor in tensors] for tensors in (average, newest))
+    torch._foreach_lerp_(own, new, weight)

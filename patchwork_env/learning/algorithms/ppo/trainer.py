@@ -18,8 +18,7 @@ from patchwork_env.agents.networks import (
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common import trainer
-from patchwork_env.learning.algorithms.common.averaging import add_to_average
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool
+from patchwork_env.learning.algorithms.common.gradients import ThreadPool, add_to_average
 from patchwork_env.learning.algorithms.common.league import SnapshotPool
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.algorithms.ppo.learner import PpoLearner

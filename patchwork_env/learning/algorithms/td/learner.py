@@ -19,8 +19,12 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, Rows
 from patchwork_env.core.kernels import States
 from patchwork_env.core.random import Streams
-from patchwork_env.learning.algorithms.common.averaging import add_to_average
-from patchwork_env.learning.algorithms.common.gradients import ThreadPool, compute_gradient, means
+from patchwork_env.learning.algorithms.common.gradients import (
+    ThreadPool,
+    add_to_average,
+    compute_gradient,
+    means,
+)
 from patchwork_env.learning.algorithms.common.trainer import (
     MAX_EXACT_INT,
     State,
