@@ -118,7 +118,7 @@ test-jax: $(VENV)-jax/ready  ## run the tests that need JAX and Pgx
 test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and all of environments
 	$(VENV)-older/bin/python -c "$(foreach name,$(imports_older),import $(name);)"
 	$(VENV)-older/bin/python -m pytest -m older
-	$(VENV)-older/bin/python $(pytest) tests/envs tests/patchwork/test_environments.py tests/nmbr9/test_environments.py
+	$(VENV)-older/bin/python $(pytest) tests/envs
 
 test-browser: $(VENV)-libraries/ready site  ## drive the page in Chromium, with a server and without, and the documents
 	@$(MAKE) --no-print-directory docs

@@ -272,18 +272,6 @@ def check_many(make, allowed, refused):
 # --- actions that exist and are not legal -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [nmbr9_v0.env, nmbr9_v0.raw_env])
-def test_an_illegal_action_in_turn_ends_the_game(make):
-    env = make(illegal_action="terminate", **OPTIONS)
-    env.reset(seed=1)
-    before = env.unwrapped.game
-    env.step(ILLEGAL)
-    assert [*env.rewards.values()] == [-1.0, 0.0]
-    assert all(env.terminations.values())
-    assert env.terminations == env.truncations
-    assert env.unwrapped.game == before
-
-
 def test_where_all_act_at_once_each_is_answerable_for_its_own_action():
     env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
     env.reset(seed=1)

@@ -1,4 +1,4 @@
-"""Endings for tests, made up and taken from games, and their exact values by plain minimax."""
+"""Endings for tests, their exact values by plain minimax, and ways to play towards one."""
 
 import numpy as np
 
@@ -93,3 +93,19 @@ def _cover(states, player, rng):
                 covered[row, column] = False
     bits = sum(1 << int(cell) for cell in np.flatnonzero(covered))
     states[0]["quilt"][player] = bits & (1 << 63) - 1, bits >> 18
+
+
+def random_action(game, rng, style="any"):
+    """A legal action: any; one that buys, if there is one; or one that also stays near the top-left."""
+    actions = game.legal_actions().tolist()
+    if style == "any" or len(actions) == 1:
+        return rng.choice(actions)
+    purchases = actions[1:]
+    if style == "packs":
+        nearest = min(map(_steps_from_corner, purchases))
+        purchases = [action for action in purchases if _steps_from_corner(action) == nearest]
+    return rng.choice(purchases)
+
+
+def _steps_from_corner(action):
+    return sum(divmod((action - 1) % 81, 9))

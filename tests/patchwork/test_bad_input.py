@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.patchwork import Game, IllegalActionError, Move
+from tests.patchwork.endings import random_action
 from tests.patchwork.recorded import GAMES
-from tests.patchwork.strategies import random_action
 
 CIRCLE = [*range(1, 33), 0]
 
@@ -30,12 +30,9 @@ NO_MOVES = [
     Move("special", None, frozenset({(0, 0), (0, 1)})),
     Move("special", None, frozenset({(-1, 0)})),
     Move("sell", 1, frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
-    Move("advance", 3, frozenset({(0, 0)})),  # advancing takes nothing
     Move("advance", None, frozenset({(0, 0)})),
     Move("advance", 3),
     Move("special", 3, frozenset({(0, 0)})),
-    Move("buy", True, frozenset({(0, 0), (0, 1), (1, 0)})),
-    Move("buy", 1.0, frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
     Move("buy", "1", frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
 ]
 
@@ -48,26 +45,17 @@ def test_what_is_no_move(move):
 
 BAD_SET_UPS = [
     ("circle", CIRCLE[1:], "32"),
-    ("circle", [], "0 patches"),
     ("circle", [1, *CIRCLE[:-2], 0], "32"),  # repeats 1, lacks 32
     ("circle", [-1, *CIRCLE[1:]], "-1"),
     ("circle", [0, *CIRCLE[:-1]], "ends in patch 32"),
-    ("circle", [1.0, *CIRCLE[1:]], "1.0"),
     ("circle", [True, *CIRCLE[1:]], "True"),
     ("circle", "abc", "'a'"),
     ("circle", 17, "17"),
     ("first_player", 2, "2"),
-    ("first_player", True, "True"),
-    ("first_player", 0.0, "0.0"),
     ("first_player", "random", "random"),
-    ("first_player", None, "None"),
     ("special_patches", "2015", "2015"),
-    ("special_patches", 2014, "2014"),
     ("special_patches", ["revised"], "['revised']"),
     ("seed", -1, "-1"),
-    ("seed", 2**64, str(2**64)),
-    ("seed", 1.5, "1.5"),
-    ("seed", True, "True"),
     ("seed", "seven", "seven"),
 ]
 
@@ -204,11 +192,9 @@ def test_states_with_full_quilts_and_discarded_special_patches_are_let_in(record
 SET_UP = "patchwork/1 variant=revised first=0 circle=" + ",".join(map(str, CIRCLE))
 BAD_NOTATION = [
     ("", "patchwork/1"),
-    ("chess/1", "chess/1"),
     (SET_UP.replace("/1", "/2"), "patchwork/2"),
     (SET_UP.replace("first=0 ", ""), "first"),
     (SET_UP + " color=red", "color"),
-    (SET_UP.replace("first=0", "first=2"), "2"),
     (SET_UP.replace("first=0", "first=x"), "x"),
     (SET_UP.replace("revised", "2015"), "2015"),
     (SET_UP.replace("=1,", "=2,"), "[1]"),

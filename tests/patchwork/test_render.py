@@ -118,14 +118,6 @@ def test_text_shows_the_track(positions):
         assert tuple(line.index(str(player)) for player, line in enumerate(tokens)) == game.positions
 
 
-def test_text_says_whose_turn_it_is_and_who_has_won(positions, pending):
-    assert text(positions[0]).startswith("player 0 to move")
-    assert "(on top)" in text(positions[0])
-    assert text(pending).startswith(f"player {pending.current_player} places a special patch")
-    winner, scores = positions[-1].winner(), positions[-1].scores()
-    assert text(positions[-1]).startswith(f"player {winner} wins {scores[winner]} to {scores[1 - winner]}")
-
-
 # --- shapes and colors --------------------------------------------------------------------------------------
 
 
@@ -196,9 +188,16 @@ def test_picture_shows_the_prices_of_the_whole_circle_in_order(positions):
         assert [number for place, number in enumerate(numbers) if place not in (0, 3, 6)] == prices
 
 
-def test_picture_names_turn_and_result(positions, pending):
-    assert "player 0 to move" in labels(positions[0])
-    assert f"player {pending.current_player} places a special patch" in labels(pending)
+def test_text_and_picture_name_turn_and_result(positions, pending):
+    mover, (winner, scores) = pending.current_player, (positions[-1].winner(), positions[-1].scores())
+    for game, says in (
+        (positions[0], "player 0 to move"),
+        (pending, f"player {mover} places a special patch"),
+        (positions[-1], f"player {winner} wins {scores[winner]} to {scores[1 - winner]}"),
+    ):
+        assert text(game).startswith(says)
+        assert says in labels(game)
+    assert "(on top)" in text(positions[0])
     assert labels(positions[-1]).count("winner") == 1
 
 

@@ -25,8 +25,14 @@ from patchwork_env.patchwork import Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import places_of
-from tests.patchwork.endings import LAST_SPACE, TooLargeError, made_up_ending, minimax, value_of
-from tests.patchwork.strategies import random_action
+from tests.patchwork.endings import (
+    LAST_SPACE,
+    TooLargeError,
+    made_up_ending,
+    minimax,
+    random_action,
+    value_of,
+)
 
 pytestmark = pytest.mark.bounds
 
