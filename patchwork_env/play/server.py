@@ -1,7 +1,7 @@
 """The server of the page: files, and answers to the messages of ``server_backend.js``.
 
-Every message holds the whole game in notation, so the server stores nothing. Answers are JSON, or for long ones
-lines of JSON that report progress; ``docs/reference/positions.md`` explains their fields.
+Every message holds the whole game in notation, so the server stores nothing. Answers are JSON, or for long
+ones lines of JSON that report progress; ``docs/reference/positions.md`` explains their fields.
 """
 
 from __future__ import annotations
