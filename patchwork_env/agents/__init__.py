@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from patchwork_env.agents.checkpoints import MASKABLE_PPO, NETWORK, VALUE
+from patchwork_env.agents.checkpoints import NETWORK, VALUE
 from patchwork_env.agents.options import (
     AIMS,
     FEWEST_SIMULATIONS,
@@ -98,7 +98,6 @@ register(
 )
 for _game, _kind, _load, _options, _extra in (
     (PATCHWORK, NETWORK, "patchwork.policy.agent:load", {**_SAMPLE, "simulations": _SIMULATIONS}, "train"),
-    (PATCHWORK, MASKABLE_PPO, "patchwork.policy.mlp:load", _SAMPLE, "train"),
     (PATCHWORK, VALUE, "patchwork.champion.agent:load", _CHAMPION, ""),
     (NMBR9, NETWORK, "networks:load", _SAMPLE, "train"),
     (NMBR9, VALUE, "nmbr9.champion:load", VALUE_OPTIONS, ""),

@@ -25,7 +25,7 @@ FORMAT = "patchwork_env checkpoint"
 VERSION = 1
 CHECKPOINT_FILE, WEIGHTS_FILE = "checkpoint.json", "weights.safetensors"
 """The description, which makes a folder a checkpoint, and the weights."""
-NETWORK, MASKABLE_PPO, VALUE = "network", "maskable_ppo", "value"
+NETWORK, VALUE = "network", "value"
 """Kinds of policies, as checkpoints call them."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""

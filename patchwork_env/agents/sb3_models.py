@@ -11,21 +11,23 @@ from __future__ import annotations
 import io
 import pickletools
 import zipfile
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from patchwork_env.agents import networks
-from patchwork_env.agents.base import SamplingAgent
+from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.checkpoints import Shapes, not_finite
 from patchwork_env.agents.network_config import NetworkConfig
+from patchwork_env.agents.ragged import sample_legal
 from patchwork_env.core.documents import parse_json
+from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.sections import read_section
 from patchwork_env.games import PATCHWORK, rules_of
@@ -38,7 +40,6 @@ EXTRA_STATE, PREFIX = "_extra_state", "network."
 _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
 """The instructions of pickles that name or make objects of other classes."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
-_MLP = "patchwork_env.agents.patchwork.policy.mlp"
 _NETWORK_MODULE = "patchwork_env.integrations.sb3.policy"
 _MLP_MODULE = "sb3_contrib.common.maskable.policies"
 """The modules of ``PatchworkPolicy``, and of the policies that are perceptrons and nothing else."""
@@ -63,9 +64,7 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     if module != (_MLP_MODULE if own is None else _NETWORK_MODULE):  # policies with code of their own
         raise ValueError(f"{path}: a policy of {short_repr(module)} is not known here; {_HOW_TO_PLAY}")
     if own is None:
-        perceptron = _perceptron(tensors, data, path)
-        agent: SamplingAgent = import_module(_MLP).MlpAgent(perceptron, path.name, sample=sample, seed=seed)
-        return agent
+        return MlpAgent(_perceptron(tensors, data, path), path.name, sample=sample, seed=seed)
     if not isinstance(own, dict) or set(own) != {"game", "network"}:
         raise ValueError(f"{path}: {WEIGHTS} tells {short_repr(own)}; it must tell game and network")
     try:
@@ -83,29 +82,74 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
 # --- perceptrons ------------------------------------------------------------------------------------------
 
 
-def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> Any:
-    """Return the perceptrons of an ``MlpPolicy``; a ``PatchworkPolicy`` observes without changes."""
-    mlp = import_module(_MLP)
+_RULES = rules_of(PATCHWORK)
+_ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
+_PARTS = ("mlp_extractor.policy_net.", "action_net.")
+"""The beginnings of the names of a policy's tensors; those of its values play no part."""
+
+
+class _Perceptron(nn.Module):
+    """The policy of an ``MlpPolicy``, whose tensors have the same names there."""
+
+    def __init__(self, units: Sequence[int], activation: type[nn.Module]) -> None:
+        super().__init__()
+        sizes = [len(_RULES.layout.upper_bounds), *units]
+        pairs = pairwise(sizes)
+        layers = [module for pair in pairs for module in (nn.Linear(*pair, **networks.NEW), activation())]
+        self.mlp_extractor = nn.ModuleDict({"policy_net": nn.Sequential(*layers)})
+        self.action_net = nn.Linear(sizes[-1], _RULES.num_actions, **networks.NEW)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Return logits of all actions, ``(n, 2026)``, for flat observations, ``(n, 307)``."""
+        logits: Tensor = self.action_net(self.mlp_extractor["policy_net"](observations))
+        return logits
+
+
+class MlpAgent(SamplingAgent):
+    """Plays the policy of an ``MlpPolicy`` for Patchwork; unless it samples, the most probable action."""
+
+    games = (PATCHWORK,)
+
+    def __init__(self, network: nn.Module, name: str, *, sample: bool, seed: int | None) -> None:
+        super().__init__(name, sample, seed)
+        self.network = network
+
+    def act_batch(self, states: States) -> Actions:
+        self.check_states(states)
+        observations, masks = map(torch.from_numpy, views_of(states))
+        with torch.inference_mode():
+            logits = self.network(observations).masked_fill(masks == 0, -torch.inf)
+            log_probabilities = logits - logits.logsumexp(1, keepdim=True)  # with the ties of the model
+        if self.sample:
+            return sample_legal(states, log_probabilities.numpy(), self._random)
+        actions: Actions = log_probabilities.argmax(1).numpy()
+        return actions
+
+
+def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> _Perceptron:
+    """Return the policy of an ``MlpPolicy`` that sees observations of Patchwork as they are."""
     _check_observations(data.get("observation_space"), path)
     if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
         raise ValueError(f"{path}: the model learned with VecNormalize, which it lacks; {_HOW_TO_PLAY}")
     options = data.get("policy_kwargs")
     if not isinstance(options, dict) or options.get("features_extractor_class") is not None:
         raise ValueError(f"{path}: policy_kwargs {short_repr(options)} are not known here; {_HOW_TO_PLAY}")
-    activation = _activation(options.get("activation_fn"), mlp.ACTIVATIONS, path)
-    layers = [tensors.get(f"mlp_extractor.policy_net.{2 * k}.bias") for k in range(len(tensors))]
-    sizes = tuple(len(bias) for bias in layers if isinstance(bias, Tensor) and bias.dim() == 1)
-    described = {"net_arch": sizes, "activation": activation}
-    config = read_section(mlp.MlpConfig, described, "network", str(path))
-    what = f"an MlpPolicy of Patchwork with {list(sizes)} units for both policy and value"
-    weights = _checked(tensors, networks.weight_shapes(lambda: mlp.MlpNetwork(config)), path, what)
-    return networks.with_weights(lambda: mlp.MlpNetwork(config), weights)
+    activation = _activation(options.get("activation_fn"), path)
+    biases = [tensors.get(f"{_PARTS[0]}{2 * k}.bias") for k in range(len(tensors))]
+    units = [len(bias) for bias in biases if isinstance(bias, Tensor) and bias.dim() == 1]
+    policy = {name: tensor for name, tensor in tensors.items() if str(name).startswith(_PARTS)}
+
+    def make() -> _Perceptron:
+        return _Perceptron(units, activation)
+
+    what = f"an MlpPolicy of Patchwork with {units} units"
+    return networks.with_weights(make, _checked(policy, networks.weight_shapes(make), path, what))
 
 
 def _check_observations(space: Any, path: Path) -> None:
     """Refuse a policy whose observations are not flat ones of Patchwork: named ones, or a wrapper's."""
     space = space if isinstance(space, dict) else {}
-    bounds = rules_of(PATCHWORK).layout.upper_bounds
+    bounds = _RULES.layout.upper_bounds
     is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
     if not (is_box and _is_written(space.get("low"), 0 * bounds) and _is_written(space.get("high"), bounds)):
         seen = f"{short_repr(space.get(':type:'))}, and no flat observations of Patchwork as they are"
@@ -120,13 +164,13 @@ def _is_written(text: Any, vector: npt.NDArray[np.float32]) -> bool:
         return False
 
 
-def _activation(given: Any, known: Mapping[str, type], path: Path) -> str:
-    """Return the name of an activation function in JSON; None is sb3-contrib's default."""
-    texts = {f"<class '{kind.__module__}.{kind.__qualname__}'>": name for name, kind in known.items()}
+def _activation(given: Any, path: Path) -> type[nn.Module]:
+    """Return the activation function of its name in JSON; None is sb3-contrib's default."""
+    texts = {f"<class '{kind.__module__}.{kind.__qualname__}'>": kind for kind in _ACTIVATIONS.values()}
     if given is None:
-        return "tanh"
+        return nn.Tanh
     if not isinstance(given, str) or given not in texts:
-        allowed = ", ".join(known)
+        allowed = ", ".join(_ACTIVATIONS)
         raise ValueError(f"{path}: the activation {short_repr(given)} is none of {allowed}; {_HOW_TO_PLAY}")
     return texts[given]
 

@@ -24,7 +24,6 @@ from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import read_network, write_policy
 from patchwork_env.agents.nmbr9 import value as nmbr9_value
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork.policy import mlp
 from patchwork_env.agents.patchwork.policy.agent import load_policy, save_policy
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
@@ -72,13 +71,6 @@ KINDS = {
     "nmbr9 value": _value(nmbr9_value, "nmbr9"),
     "network": _network(PatchworkNetwork, SMALL, ":simulations=2"),
     "nmbr9 network": _network(Nmbr9Network, NetworkConfig(width=8, depth=1)),
-    "maskable_ppo": Kind(
-        "patchwork",
-        lambda: mlp.MlpNetwork(mlp.MlpConfig(net_arch=(20, 12), activation="tanh")),
-        mlp.write_policy,
-        _reader(mlp.read_network),
-        ("", ":sample=true"),
-    ),
 }
 
 
@@ -131,11 +123,7 @@ def test_networks_are_float32_on_the_cpu_whatever_the_defaults(config, other_def
     save_policy(tmp_path / "mine", network)
     for spec in (f"{tmp_path / 'mine'}", f"{tmp_path / 'mine'}:simulations=2", "ppo", "ppo-quick-v1"):
         check_agent(agents.load(spec), games=1)
-    networks = [
-        network,
-        Nmbr9Network(NetworkConfig(width=8, depth=1)),
-        mlp.MlpNetwork(mlp.MlpConfig(net_arch=(8,))),
-    ]
+    networks = [network, Nmbr9Network(NetworkConfig(width=8, depth=1))]
     if not config.lookahead:
         networks.append(DensePolicy(network))
     for one in networks:

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from patchwork_env import agents
 from patchwork_env.agents.networks import PolicyAgent
-from patchwork_env.agents.patchwork.policy.mlp import MlpAgent
+from patchwork_env.agents.sb3_models import MlpAgent
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of
@@ -66,7 +66,12 @@ def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STOR
     [
         (PatchworkPolicy, "patchwork", {"network": SIZES}, PolicyAgent),
         (PatchworkPolicy, "nmbr9", {"network": {"width": 16, "depth": 1}}, PolicyAgent),
-        ("MlpPolicy", "patchwork", {"net_arch": [24, 8], "activation_fn": torch.nn.ReLU}, MlpAgent),
+        (
+            "MlpPolicy",
+            "patchwork",
+            {"net_arch": {"pi": [24, 8], "vf": [9]}, "activation_fn": torch.nn.ReLU},
+            MlpAgent,
+        ),
         ("MlpPolicy", "patchwork", {}, MlpAgent),
     ],
 )
@@ -156,17 +161,17 @@ def test_files_of_another_kind(saved, tmp_path):
         agents.load(change(saved, path, compression=zipfile.ZIP_DEFLATED))
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "message"),
-    [
-        ({"net_arch": {"pi": [8], "vf": [9]}}, r"\[8\] units for both policy and value: 'mlp_extr"),
-        ({"net_arch": [8], "activation_fn": torch.nn.GELU}, r"GELU'>\" is none of relu, tanh"),
-    ],
-)
-def test_perceptrons_of_another_kind(tmp_path, kwargs, message):
-    save_model(tmp_path / "model.zip", "MlpPolicy", **kwargs)
-    with pytest.raises(ValueError, match=f"{message}.*load it with MaskablePPO.load"):
-        agents.load(tmp_path / "model.zip")
+def test_perceptrons_of_another_kind(tmp_path):
+    path = tmp_path / "model.zip"
+    save_model(path, "MlpPolicy", net_arch=[8], activation_fn=torch.nn.GELU)
+    with pytest.raises(ValueError, match=r"GELU'>\" is none of relu, tanh.*load it with MaskablePPO.load"):
+        agents.load(path)
+    save_model(path, "MlpPolicy", net_arch=[8])
+    wrong = change(path, tmp_path / "wrong.zip", weights=lambda t: t.pop("action_net.bias"))
+    with pytest.raises(
+        ValueError, match=r"an MlpPolicy of Patchwork with \[8\] units: 'action_net.bias' does"
+    ):
+        agents.load(wrong)
 
 
 def test_policies_that_see_other_observations(tmp_path):

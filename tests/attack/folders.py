@@ -154,7 +154,6 @@ def _checkpoint(kind):
     from patchwork_env.agents.networks import write_policy
     from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
     from patchwork_env.agents.nmbr9.value import new_weights as new_nmbr9_weights
-    from patchwork_env.agents.patchwork.policy import mlp
     from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
     from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
     from patchwork_env.agents.patchwork.value.network import new_weights
@@ -162,7 +161,6 @@ def _checkpoint(kind):
     network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)).eval()
     write = {
         "network": lambda folder: write_policy(folder, network),
-        "mlp": lambda folder: mlp.write_policy(folder, mlp.MlpNetwork(mlp.MlpConfig(net_arch=(6, 4)))),
         "value": lambda folder: write_weights(folder, games.PATCHWORK, new_weights(1)),
         "nmbr9_network": lambda folder: write_policy(folder, Nmbr9Network(NetworkConfig(width=8, depth=1))),
         "nmbr9_value": lambda folder: write_weights(folder, games.NMBR9, new_nmbr9_weights(1)),
@@ -174,7 +172,7 @@ def _checkpoint(kind):
         return _files_of(Path(folder))
 
 
-CHECKPOINTS = ("network", "mlp", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3")
+CHECKPOINTS = ("network", "value", "nmbr9_network", "nmbr9_value", "onnx", "sb3")
 
 
 def _write_model(path, network):

@@ -11,7 +11,6 @@ import yaml
 from patchwork_env import __version__
 from patchwork_env.agents.checkpoints import (
     CHECKPOINT_FILE,
-    MASKABLE_PPO,
     NETWORK,
     VALUE,
     WEIGHTS_FILE,
@@ -32,7 +31,6 @@ from patchwork_env.learning.runs.folder import BEST, CONFIG_FILE, FINAL, best_fi
 PAGE = "README.md"  # the name of the file that the Hub shows as the page of a repository
 _KINDS = {
     NETWORK: "A policy network",
-    MASKABLE_PPO: "A policy of MaskablePPO",
     VALUE: "A value of positions, with which an agent searches,",
 }
 """The descriptions of kinds of checkpoints."""

@@ -2,48 +2,35 @@
 
 import sys
 
-import onnxruntime
 import pytest
 import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.patchwork.policy import mlp
 from patchwork_env.agents.patchwork.policy.agent import save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
-from patchwork_env.core.files import write_folder
 from patchwork_env.learning.commands import export
 from patchwork_env.learning.evaluation.matches import play_matches
 from tests.agents.positions import many_states
 
 
 @pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory):
-    """One for each kind of policy."""
-    base = tmp_path_factory.mktemp("run")
+def checkpoint(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "network"
     torch.manual_seed(2)
-    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4, features=False))
-    save_policy(base / "network", network, {"steps": 7})
-    perceptron = mlp.MlpNetwork(mlp.MlpConfig(net_arch=(8,)))
-    write_folder(base / "maskable_ppo", lambda folder: mlp.write_policy(folder, perceptron, {"steps": 7}))
-    return base
+    save_policy(folder, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4, features=False)))
+    return folder
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "choice"), [("network", "most probable placement"), ("maskable_ppo", "the most probable action")]
-)
-def test_the_file_plays_like_the_checkpoint(checkpoints, tmp_path, capsys, kind, choice):
-    checkpoint, out = checkpoints / kind, tmp_path / "policy.onnx"
+def test_the_file_plays_like_the_checkpoint(checkpoint, tmp_path, capsys):
+    out = tmp_path / "policy.onnx"
     out.write_text("an older one")
     assert export.main([str(checkpoint), "--out", str(out), "--overwrite"]) == 0
     assert str(out) in capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == ["policy.onnx"]
     exported, original = agents.load(out), agents.load(checkpoint)
     assert exported.name == "policy.onnx"
-    properties = onnxruntime.InferenceSession(out).get_modelmeta().custom_metadata_map
-    assert properties["info"] == '{"steps": 7}'
-    assert choice in properties["choice"]
     states = many_states()
     assert exported.act_batch(states).tolist() == original.act_batch(states).tolist()
     # Where both sides play the same, the two games of a pair are one and the same, from the other seat.
@@ -68,8 +55,8 @@ def test_what_cannot_be_exported_is_an_error_before_anything_is_done(tmp_path, c
         assert [path.name for path in tmp_path.iterdir()] == ["folder.onnx"]
 
 
-def test_without_onnx_an_error_says_what_to_install(checkpoints, tmp_path, capsys, monkeypatch):
+def test_without_onnx_an_error_says_what_to_install(checkpoint, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     monkeypatch.delitem(sys.modules, "patchwork_env.agents.patchwork.policy.onnx_export", raising=False)
-    assert export.main([str(checkpoints / "network"), "--out", str(tmp_path / "policy.onnx")]) == 2
+    assert export.main([str(checkpoint), "--out", str(tmp_path / "policy.onnx")]) == 2
     assert "need onnx: pip install onnx" in capsys.readouterr().err

@@ -15,10 +15,8 @@ from typing import Any
 
 import onnx
 import torch
-from torch import nn
 
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
-from patchwork_env.agents.patchwork.policy.mlp import MlpNetwork
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.patchwork.policy.onnx_agent import FORMAT, INPUTS, OUTPUTS, VERSION
 from patchwork_env.games import PATCHWORK
@@ -28,17 +26,15 @@ from patchwork_env.patchwork.observation import OBSERVATION_SIZE
 OPSET = 20  # the version of the ONNX operators; onnxruntime reads it from version 1.17 on
 
 
-def policy_to_onnx(network: PatchworkNetwork | MlpNetwork, info: dict[str, Any] | None = None) -> bytes:
+def policy_to_onnx(network: PatchworkNetwork, info: dict[str, Any] | None = None) -> bytes:
     """Return the contents of an ONNX file that holds a policy.
 
     Args:
         network: The policy; it is left as it is.
         info: Facts to keep on how the policy was made; JSON.
     """
-    twin: nn.Module = copy.deepcopy(network).cpu()
-    choice = "the most probable action"
-    if isinstance(twin, PatchworkNetwork):
-        twin, choice = DensePolicy(twin), "the most probable placement of the most probable kind of move"
+    twin = DensePolicy(copy.deepcopy(network).cpu())
+    choice = "the most probable placement of the most probable kind of move"
     shapes = {OBSERVATION_SIZE: torch.float32, NUM_ACTIONS: torch.int8}
     examples = tuple(torch.ones(2, size, dtype=dtype, device="cpu") for size, dtype in shapes.items())
     n = torch.export.Dim("n")
