@@ -15,8 +15,9 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
-ATTACK_MINUTES ?= 2
-ATTACK_SEED ?=
+ATTACK_ATTEMPTS ?= 10
+ATTACK_SEED ?= $(shell od -An -N4 -tu4 /dev/urandom)
+ATTACK ?= attack
 PYTEST_OPTIONS ?=
 BENCHMARKS ?= startup engine environments strength mcts search champion analysis training_speed inference
 RESOLUTION ?= lowest-direct
@@ -87,8 +88,9 @@ test-all: test  ## run all tests that need no other library, then measure how mu
 	$(python) $(pytest) -m slow $(PYTEST_OPTIONS)
 	@$(MAKE) --no-print-directory coverage
 
-test-attack: $(ready)  ## try to break everything for ATTACK_MINUTES: odd inputs, kills, interrupts …
-	$(python) -m tests.attack --minutes $(ATTACK_MINUTES) $(if $(ATTACK_SEED),--seed $(ATTACK_SEED))
+test-attack: $(ready)  ## try to break everything ATTACK_ATTEMPTS times: odd inputs, kills, interrupts …
+	ulimit -d 8388608; ATTACK_ATTEMPTS=$(ATTACK_ATTEMPTS) ATTACK_SEED=$(ATTACK_SEED) $(python) -m pytest --numprocesses 2 \
+		-o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true tests/attack -k "$(ATTACK)" $(PYTEST_OPTIONS)
 
 # Numba's machine code has no lines to count, so the rules run as plain Python here.
 coverage: $(ready)  ## run the tests of the rules without compilation: every line of the engine must be reached

@@ -63,15 +63,9 @@ def _call(arguments: Sequence[str] | None) -> int:
         print("\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()))
         print(f"\n{PROGRAM} --version prints the version")
         return 0 if words else 2
-    if name in _VERSION and not rest:
+    if name in _VERSION:
         print(f"{PROGRAM} {__version__}")
         return 0
-    if name in _VERSION:
-        print(
-            f"{PROGRAM}: unknown argument {short_repr(rest[0])} after {name}; give {name} alone",
-            file=sys.stderr,
-        )
-        return 2
     if name not in COMMANDS:
         problem = f"there is no command {short_repr(name)}; {did_you_mean(name, COMMANDS)}"
         print(f"{PROGRAM}: {problem}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -144,38 +143,3 @@ def test_what_documents_call_free_of_extras_runs_without_any(tmp_path):
         "agents from checkpoints need torch: pip install torch, or the extra 'train'",
         "agents from ONNX files need onnxruntime: pip install onnxruntime, or the extra 'onnx'",
     ]
-
-
-# --- without a folder to write to -------------------------------------------------------------------------
-
-
-COUNT = "from patchwork_env.core.bits import popcount; print(popcount(7))"
-NO_HOME = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null"}
-
-
-def copied(folder):
-    """A copy of the package with a file wherever a cache folder would be: not even root can write there."""
-    copy = folder / "patchwork_env"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for place in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
-        (place / "__pycache__").write_text("not a folder")
-    return folder
-
-
-def printed_without_a_cache(code, place, cache):
-    """What a process prints that imports the package from a place where nothing can be written."""
-    said = "\nimport patchwork_env; print(patchwork_env.__file__)"
-    logged = "import logging, sys; logging.basicConfig(level=logging.INFO, stream=sys.stderr)\n"
-    done = python(logged + code + said, place.parent, PYTHONPATH=str(place), NUMBA_CACHE_DIR=cache, **NO_HOME)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("is compiled anew") == 1
-    printed, file = done.stdout.splitlines()
-    assert Path(file).is_relative_to(place)
-    return printed
-
-
-@pytest.mark.slow
-def test_without_a_writable_cache(tmp_path):
-    place = copied(tmp_path)
-    for cache in ("", "/dev/null/cache"):  # no folder, and an impossible one
-        assert printed_without_a_cache(COUNT, place, cache) == "3"

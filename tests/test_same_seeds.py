@@ -2,12 +2,11 @@
 
 ``same_seeds.json`` holds a SHA-256 digest for every part of every area, such as the masks of the games of
 Patchwork. Nothing but a change of the rules, of the random numbers or of what an agent plays may change them.
-After such a change, made on purpose, record all areas anew, or those that are named:
+After such a change, made on purpose, record them anew, which prints the parts that have changed:
 
     python -m tests.test_same_seeds --record
-    python -m tests.test_same_seeds --record "nmbr9_agent spec=greedy" "patchwork_vector_env opponent=greedy"
 
-It prints which parts have changed. Budgets are numbers of simulations, nodes or plans, never time.
+Budgets are numbers of simulations, nodes or plans, never time.
 """
 
 from __future__ import annotations
@@ -516,16 +515,12 @@ def changed_parts(before, now):
     return sorted(part for part in before.keys() | now.keys() if before.get(part) != now.get(part))
 
 
-def record(names):
-    """Writes the digests of areas, and says which have changed."""
-    records = {name: digests for name, digests in recorded().items() if name in AREAS}
-    for name in names:
-        digests = AREAS[name]().digests()
-        changed = changed_parts(records.get(name, {}), digests)
-        print(f"{name}: {', '.join(changed) or 'as before'}")
-        records[name] = digests
-    ordered = {name: records[name] for name in AREAS if name in records}
-    FILE.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+def record():
+    """Writes the digests of all areas, and prints which have changed."""
+    before, now = recorded(), {name: follow().digests() for name, follow in AREAS.items()}
+    for name, digests in now.items():
+        print(f"{name}: {', '.join(changed_parts(before.get(name, {}), digests)) or 'as before'}")
+    FILE.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -542,11 +537,6 @@ def test_all_areas_are_on_record():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Records what seeds give; see the beginning of this file.")
-    parser.add_argument(
-        "--record", nargs="*", required=True, metavar="AREA", help="all areas if none is named"
-    )
-    chosen = parser.parse_args().record
-    unknown = sorted(set(chosen) - AREAS.keys())
-    if unknown:
-        parser.error(f"no such area: {', '.join(unknown)}; there are {', '.join(AREAS)}")
-    record(chosen or list(AREAS))
+    parser.add_argument("--record", action="store_true", required=True)
+    parser.parse_args()
+    record()

@@ -54,12 +54,11 @@ BUDGETS = {
     "research.nmbr9_records.verify": "",
     "research.placement": "--runs 1",
     "review": "--agent champion:nodes=2",
-    "tests.attack": "",
     "tournament": "--games 2 --workers 1",
     "train": "",
 }
 """What is added to the arguments of a command that runs here; of all others the arguments are parsed."""
-NOT_RUN = re.compile(r"cluster\.|hf:|tests.attack --attempts|gauntlet.*--version 1")
+NOT_RUN = re.compile(r"cluster\.|hf:|gauntlet.*--version 1")
 """Lines that need a cluster or the Hub or players of old, or take long."""
 
 

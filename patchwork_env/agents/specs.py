@@ -396,7 +396,10 @@ def import_agent(text: str) -> Agent:
         raise ImportError(f"{text} names a file; write {module[:-3]}:{name}")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-    found = importlib.import_module(module)
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"module {module!r} cannot be imported: {error}") from error
     if not hasattr(found, name):
         raise ImportError(f"module {module!r} has no {name!r}")
     value = getattr(found, name)

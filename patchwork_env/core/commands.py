@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.extras import for_command
+from patchwork_env.core.extras import from_extra
 from patchwork_env.core.files import check_new, check_writable
 from patchwork_env.core.names import nearest, quoted, short_repr
 from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
@@ -32,8 +32,8 @@ class _HelpFormatter(argparse.HelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
-class _Once(argparse.Action):
-    """Stores the value of an option; a second value is an error, since it would replace the first."""
+class _Remembered(argparse.Action):
+    """Stores the value of an option, and its name in ``given``, for :func:`refuse`."""
 
     def __call__(
         self,
@@ -43,9 +43,7 @@ class _Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         if option_string:
-            if self.dest in vars(namespace).setdefault("given", set()):
-                parser.error(f"{option_string} is given twice; give it once")
-            namespace.given.add(self.dest)
+            vars(namespace).setdefault("given", set()).add(self.dest)
         setattr(namespace, self.dest, values)
 
 
@@ -56,7 +54,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(
             description=description, epilog=epilog, formatter_class=_HelpFormatter, allow_abbrev=False
         )
-        self.register("action", None, _Once)
+        self.register("action", None, _Remembered)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse all arguments; end the command with a message that names the first unknown one."""
@@ -135,7 +133,7 @@ def run_command(
     def work() -> int:
         options = parser.parse_args(arguments)
         try:
-            with for_command(extras):
+            with from_extra(extras, "it needs"):
                 return run(options)
         except BrokenPipeError:
             raise

@@ -1,6 +1,10 @@
-"""Attacks: random attempts to break the package, as many as there is time for.
+"""Attacks: random attempts to break the package.
 
-``python -m tests.attack`` runs them, see :mod:`tests.attack.__main__`. Every module of this package that has
-``ATTACKS`` takes part, see :mod:`tests.attack.frame`. Attacks import heavy libraries only when they run, as
-all modules are imported to list them.
+``make test-attack ATTACK_ATTEMPTS=200 ATTACK='positions or specs'`` makes many attempts of some attacks, and
+``ATTACK=specs-5 ATTACK_SEED=1`` repeats one. An input is withstood if it is refused with the documented
+error, or if its result is sound. ``MODULES`` of ``test_attacks`` lists the modules.
+
+``ATTACKS`` of a module names its attacks, functions of a random generator that raise an error if something
+broke. Names in ``SLOW`` take too long for ``make test-all``. Attacks import heavy libraries when they run,
+since all modules are imported to list them.
 """

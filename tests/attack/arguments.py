@@ -41,7 +41,6 @@ def call_objects(kind, random):
             if not _works(_changed(pick(random, calls), random), target):
                 assert kind.look(target) == before, "a refused call changed something"
         list(kind.go_on(target))
-    return BATCH
 
 
 def call_functions(name, group, random):
@@ -50,7 +49,6 @@ def call_functions(name, group, random):
         calls = list(group(games.rules_of(name), random))
         for call in (*(_changed(pick(random, calls), random) for _ in range(BATCH)), *calls):
             _works(call)
-    return BATCH
 
 
 def _changed(call, random):

@@ -33,7 +33,6 @@ def files(random):
                 text = _as_yaml(mutate_tree(whole, random))
             path.write_text(text, encoding="utf-8", errors="replace")
             _try(path, ())
-    return BATCH
 
 
 def overrides(random):
@@ -51,7 +50,6 @@ def overrides(random):
         if random.integers(3) == 0:
             given = mutate_text(given, random, "ppo.learning_rate={start: 1e-3, end: 1e-4}")
         _try(path, [given])
-    return BATCH
 
 
 def _try(path, given):

@@ -14,9 +14,9 @@ import numpy as np
 
 from patchwork_env import agents, games
 from patchwork_env.errors import DivergenceError
+from tests.attack.kills import ALGORITHMS, command, configuration, quiet
 from tests.attack.mutations import mutate_bytes, mutate_text, mutate_tree
 from tests.attack.sound import pick, refused_or, require_line
-from tests.attack.whole_runs import ALGORITHMS, command, configuration, quiet
 
 BATCH = 5
 _MOVES = 12
@@ -38,7 +38,6 @@ def attack(make, use, random):
                 Path(name, path).write_bytes(contents)
             _change(Path(name, pick(random, files)), random, pick(random, files.values()))
             use(Path(name), random)
-    return BATCH
 
 
 def _change(path, random, other):

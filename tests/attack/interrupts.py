@@ -1,10 +1,8 @@
 """Interrupts at random moments of every public call, after which nothing may be half done.
 
 Signal handlers of Python run between two bytecodes. So an attempt counts the bytecodes of the package that a
-call runs, and raises an error before a random one of them, which repeats exactly; one in some attempts sends
-a real signal after a random time instead. The object must then be equal to a copy that did nothing of the
-call, or to one that did all of it, and must go on exactly like that copy. A batch with opponents may ask for
-a reset instead.
+call runs, and raises an error before a random one of them. The object must then be equal to a copy before the
+call or after it, and must go on exactly like that copy. A batch with opponents may ask for a reset instead.
 """
 
 from __future__ import annotations
@@ -12,9 +10,7 @@ from __future__ import annotations
 import copy
 import dis
 import functools
-import signal
 import sys
-import time
 import types
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -32,8 +28,6 @@ ERRORS = (KeyboardInterrupt, SystemExit, MemoryError)
 FOLDERS = (str(Path(patchwork_env.__file__).parent), "pettingzoo/utils/wrappers", "pettingzoo/utils/env.py")
 """Where bytecodes are counted: in the package, and in the wrappers of PettingZoo around it."""
 LEFT_OUT = ("core/compile.py",)  # which runs while Numba compiles
-SIGNALS = 0.2
-"""The share of attempts with a real signal."""
 
 Interruptible = Callable[[Any], object]
 
@@ -90,26 +84,6 @@ def _unbreakable(code: types.CodeType) -> frozenset[int]:
     return frozenset(found)
 
 
-def with_a_signal(call, target, seconds, error):
-    """Makes a call during which, or after which, a signal comes, whose handler raises ``error``."""
-
-    def interrupt(*_):
-        if armed:
-            armed.clear()
-            raise error
-
-    armed, handler = [True], signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6))
-        quietly(call, target)
-        armed.clear()
-    except error:  # it came before the call or after it
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
-
-
 def attack(kind, random):
     """Interrupts one call of one object."""
     target = kind.make(random)
@@ -117,15 +91,10 @@ def attack(kind, random):
     error = pick(random, ERRORS)
     before, after = copy.deepcopy(target), copy.deepcopy(target)
     quietly(call, copy.deepcopy(target))  # compiles
-    began = time.perf_counter()
     with counting(None, error) as count:
         quietly(call, after)
-    took = time.perf_counter() - began
-    if random.random() < SIGNALS:
-        with_a_signal(call, target, random.random() * took / 3, error)
-    else:
-        with counting(int(random.integers(1, count[0] + 2)), error):
-            quietly(call, target)
+    with counting(int(random.integers(1, count[0] + 2)), error):
+        quietly(call, target)
     require_whole(kind, target, before, after)
 
 

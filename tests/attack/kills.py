@@ -1,96 +1,172 @@
-"""SIGKILL at random moments: what goes on after it ends like what was never killed, to the bit.
+"""SIGKILL at random moments: a resumed command ends exactly like one that was never killed.
 
-Most processes are forked from a warm one, so that every moment of a training can be hit many times; those of
-``kill_fresh_training`` and ``kill_compiling`` are new interpreters, which are killed while they import,
-compile and write machine code, too.
+Processes are forked from a warm one, so that every moment of a training can be hit many times.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
+import io
+import json
 import os
-import subprocess
+import shutil
 import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from patchwork_env import agents, cli
-from tests.attack.whole_runs import ALGORITHMS, JOBS, require_same, unharmed
+from tests.learning.tiny_runs import TINY_RUNS
 
+ALGORITHMS = ("ppo", "td", "solo_td", "alphazero", "maskable_ppo")
 KILLS = 8
-"""Processes of one attempt that may be killed; the next one goes on to the end."""
+"""Processes of one attempt that may be killed; the next one runs to the end."""
 _POLICY = ("checkpoint.json", "weights.safetensors")
-_KERNELS = """
-from patchwork_env.core.compile import kernel
-import numpy as np
-
-@kernel(inline=True)
-def square(number):
-    return number * number
-
-@kernel
-def sum_of_squares(numbers):
-    total = 0
-    for i in range(len(numbers)):
-        total += square(numbers[i])
-    return total
-
-@kernel(allocates=True)
-def table(size):
-    return np.arange(size) * size
-
-print(square(3), square(1.5), sum_of_squares(np.arange(4)), table(3))
-"""
-_PRINTED = "9 2.25 14 [0 3 6]\n"
+_FILES = ("*.safetensors", "checkpoint.json", "trainer.json")
 
 
-# --- processes ----------------------------------------------------------------------------------------------
+# --- commands -----------------------------------------------------------------------------------------------
 
 
-class Process:
-    """A command in a process forked from this one, with its imports and compiled code, or in a new one."""
+def configuration(algorithm):
+    """A run of seconds with a checkpoint after every iteration and evaluations after every other."""
+    text = TINY_RUNS[algorithm].replace("checkpoint_every: 2", "checkpoint_every: 1\ntracker: none")
+    return text.replace("evaluation: {every: 3", "evaluation: {every: 2")
 
-    def __init__(self, arguments, output, *, fresh=False, **environment):
-        self.output = output
-        if fresh:
-            with output.open("ab") as file:
-                popen = subprocess.Popen(
-                    [sys.executable, *arguments], stdout=file, stderr=file, env={**os.environ, **environment}
-                )
-            self.poll, self._kill, self.wait = popen.poll, popen.kill, popen.wait
-        else:
-            fork = get_context("fork").Process(target=_run, args=(arguments, output))
-            fork.start()
-            self.poll, self._kill, self.wait = lambda: fork.exitcode, fork.kill, fork.join
 
-    def kill(self):
-        self._kill()
-        self.wait()
+@contextlib.contextmanager
+def quiet():
+    """Within the block, collects the output in the text that this yields."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        yield said
 
-    def ends(self, seconds=float("inf"), waits=bool):
-        """Whether it ends well, or is killed: after so many seconds, once ``waits`` says no."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline or waits():
-            code = self.poll()
-            if code is not None:
-                assert code == 0, f"ended with exit code {code}:\n{self.output.read_text()[-3000:]}"
-                return True
-            time.sleep(0.0005)
-        self.kill()
-        return False
+
+def command(*arguments):
+    """Runs the command of the package in this process; a failure is an AssertionError with its output."""
+    with quiet() as said:
+        code = cli.main(arguments)
+    assert code == 0, said.getvalue()
+
+
+class Job(NamedTuple):
+    """A command that can be resumed.
+
+    ``arguments(folder)`` are those that begin to write into a folder, or resume; other files that it needs
+    are beside the folder. ``result(folder)`` is all that it has written, without times.
+    """
+
+    arguments: Callable[[Path], list[str]]
+    result: Callable[[Path], Any]
+
+
+def _train(algorithm, folder):
+    config, run = folder.with_name("config.yaml"), folder / "run"
+    config.write_text(configuration(algorithm))
+    if (run / "config.yaml").exists():
+        return ["train", "--resume", str(run)]
+    shutil.rmtree(run, ignore_errors=True)  # its first process was killed too early
+    return ["train", "--config", str(config), "--run-dir", str(run)]
+
+
+def _evaluate(folder):
+    stored = ["--json", str(folder / "results.json"), "--overwrite"]
+    return ["evaluate", "random", "--against", "greedy", *stored, "--games", "40", "--workers", "1"]
+
+
+def _tournament(folder):
+    return ["tournament", "random", "greedy", "--out", str(folder), "--games", "40", "--workers", "1"]
+
+
+def _result_of_run(folder):
+    """The contents of the files of a finished run by path, without times."""
+    run = folder / "run"
+    folders = [*(run / "checkpoints").iterdir(), run / "final", run / "best"]
+    paths = [path for folder in folders for pattern in _FILES for path in folder.glob(pattern)]
+    paths += (run / "evaluations").iterdir()
+    found: dict[str, Any] = {str(path.relative_to(run)): _contents_of(path) for path in paths}
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    found["metrics.jsonl"] = [_without_times(json.loads(line)) for line in lines]
+    found["left behind"] = [path.name for path in run.rglob("*.partial")]
+    return found
+
+
+def _result_of_games(folder):
+    path = folder / "results.json"
+    return _contents_of(path) if path.exists() else None
+
+
+def _contents_of(path):
+    """The values of a JSON file without times, or the digest of another file."""
+    data = path.read_bytes()
+    return _without_times(json.loads(data)) if path.suffix == ".json" else hashlib.sha256(data).hexdigest()
+
+
+def _without_times(values):
+    """Values without those that depend on the clock or the machine."""
+    if isinstance(values, list):
+        return [_without_times(value) for value in values]
+    if not isinstance(values, dict):
+        return values
+    return {name: _without_times(value) for name, value in values.items() if not _is_time(name)}
+
+
+def _is_time(name):
+    return name.startswith("time/") or any(word in name for word in ("minutes", "second", "made", "machine"))
+
+
+JOBS = {name: Job(partial(_train, name), _result_of_run) for name in ALGORITHMS} | {
+    "evaluate": Job(_evaluate, _result_of_games),
+    "tournament": Job(_tournament, _result_of_games),
+}
+
+
+@functools.cache
+def unharmed(name: str) -> tuple[Any, float]:
+    """The result of a command that is not disturbed, and its seconds with everything imported."""
+    for _ in range(2):
+        with tempfile.TemporaryDirectory() as parent:
+            folder, began = Path(parent, "work"), time.monotonic()
+            folder.mkdir()
+            command(*JOBS[name].arguments(folder))
+            expected, seconds = JOBS[name].result(folder), time.monotonic() - began
+    return expected, seconds
+
+
+# --- kills --------------------------------------------------------------------------------------------------
+
+
+def ends(job, folder, seconds=float("inf"), waits=bool):
+    """Whether a forked process of the job ends well; it is killed after ``seconds``, once not ``waits``."""
+    output = folder.with_name("output.txt")
+    process = get_context("fork").Process(target=_run, args=(job.arguments(folder), output))
+    process.start()
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline or waits():
+        if process.exitcode is not None:
+            assert process.exitcode == 0, f"exit code {process.exitcode}:\n{output.read_text()[-3000:]}"
+            return True
+        time.sleep(0.0005)
+    process.kill()
+    process.join()
+    return False
 
 
 def _run(arguments, output):
-    """Runs the command in a forked process, which ends without what this one has to do in the end."""
+    """Runs the command in a forked process, which skips everything that pytest does at its end."""
     code = 1
     try:
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(handle, 1)
         os.dup2(handle, 2)
+        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
         code = cli.main(arguments)
     except BaseException:
         traceback.print_exc()
@@ -99,43 +175,15 @@ def _run(arguments, output):
         os._exit(code)
 
 
-def start(job, folder, *, fresh=False):
-    """Starts or resumes a job."""
-    arguments, output = job.arguments(folder), folder.with_name("output.txt")
-    if fresh:
-        return Process(["-m", "patchwork_env.cli", *arguments], output, fresh=True)
-    return Process(arguments, output)
-
-
-def kill_and_go_on(begin, folder, seconds, random, check):
-    """Begins a process again and again until one ends, and returns how often it was killed before.
-
-    It would take so many ``seconds`` if nobody killed it; about every other kill waits until something is
-    being written in the folder. ``check`` is called after every kill.
-    """
-
-    def is_idle():
-        return time.monotonic() < latest and not any(folder.rglob("*.partial"))
-
-    for kills in range(KILLS):
-        latest = time.monotonic() + 2 * seconds
-        waits = is_idle if random.random() < 0.5 else bool
-        if begin().ends(random.uniform(0, 2 * seconds / KILLS), waits):
-            return kills
-        check()
-    assert begin().ends()
-    return KILLS
-
-
 class Witness:
-    """Remembers the checkpoints of a run, and notices what happens to them."""
+    """Remembers the checkpoints of a run, and checks that none is lost, changed or damaged."""
 
     def __init__(self, run):
         self._run = run
         self._seen: dict[str, list[str]] = {}
 
     def look(self):
-        """Checks that no checkpoint is lost, changed or damaged."""
+        """Checks the present checkpoints against those of the last look."""
         if not (self._run / "config.yaml").exists():
             return  # no run yet: it begins anew
         present = {}
@@ -148,47 +196,30 @@ class Witness:
         self._seen = present
 
 
-# --- trainings and games ------------------------------------------------------------------------------------
-
-
-def kill(name, fresh, random):
-    """Kills and resumes a training or games until they have ended like those that nobody disturbed."""
-    expected, seconds = unharmed(name)
+def kill(name, random):
+    """Kills and resumes a command until it ends; every other kill waits until a file is being written."""
+    (expected, seconds), job = unharmed(name), JOBS[name]
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent, "work")
         folder.mkdir()
-        look = Witness(folder / "run").look if name in ALGORITHMS else partial(JOBS[name].result, folder)
-        begin = partial(start, JOBS[name], folder, fresh=fresh)
-        kills = kill_and_go_on(begin, folder, seconds + 20 * fresh, random, look)
+        look = Witness(folder / "run").look if name in ALGORITHMS else partial(job.result, folder)
+
+        def is_idle():
+            return time.monotonic() < latest and not any(folder.rglob("*.partial"))
+
+        for _ in range(KILLS):
+            latest = time.monotonic() + 2 * seconds
+            waits = is_idle if random.random() < 0.5 else bool
+            if ends(job, folder, random.uniform(0, 2 * seconds / KILLS), waits):
+                break
+            look()
+        else:
+            assert ends(job, folder)
         look()
-        require_same(JOBS[name].result(folder), expected)
-    return kills
+        found = job.result(folder)
+        differing = [path for path in sorted(found | expected) if found.get(path) != expected.get(path)]
+        assert not differing, f"these differ from those of an undisturbed command: {', '.join(differing)}"
 
 
-def kill_compiling(random):
-    """Kills two processes at once that import, compile and write machine code, until both have ended."""
-    kills = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "kernels.py").write_text(_KERNELS)
-        outputs = [folder / "one.txt", folder / "other.txt"]
-        places = {"NUMBA_CACHE_DIR": str(folder / "cache")}
-        places["PYTHONPATH"] = os.pathsep.join([name, *sys.path])
-        begin = partial(Process, ["-c", "import kernels"], fresh=True, **places)
-        for _ in range(3):
-            processes = [begin(output) for output in outputs]
-            kills += sum(not process.ends(random.uniform(0, 6)) for process in processes)
-        for output in outputs:
-            output.unlink()
-            assert begin(output).ends()
-            assert output.read_text() == _PRINTED, output.read_text()
-    return kills
-
-
-ATTACKS = {
-    **{f"kill_{name}": partial(kill, name, False) for name in (*ALGORITHMS, "evaluate", "tournament")},
-    "kill_fresh_training": partial(kill, "ppo", True),
-    "kill_compiling": kill_compiling,
-}
+ATTACKS = {f"kill_{name}": partial(kill, name) for name in JOBS}
 SLOW = set(ATTACKS)
-NEEDS = {"kill_maskable_ppo": "sb3_contrib"}

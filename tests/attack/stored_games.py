@@ -162,7 +162,6 @@ def words(rules, random):
 
 def _attack(try_all, name, random):
     try_all(games.rules_of(name), random)
-    return BATCH
 
 
 ATTACKS = {

@@ -1,68 +1,29 @@
-"""A few attempts of every attack that is fast; whatever an attempt does, the frame counts it and goes on."""
+"""Attempts of all attacks: a few of the fast ones, or as many as ``make test-attack`` sets."""
 
-import ctypes
-import io
 import os
-import time
+import zlib
 
 import numpy as np
 import pytest
 
-from tests.attack import frame
+from tests.attack import arguments, configs, folders, interrupts, kills, services, stored_games
 
-ATTEMPTS = 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(frame.find_attacks().keys() - frame.slow_attacks()))
-def test_attack(name):
-    for number in range(ATTEMPTS):
-        frame.attempt(name, frame.find_attacks()[name], 0, number)
+MODULES = (arguments, configs, folders, interrupts, kills, services, stored_games)
+ATTACKS = {name: attack for module in MODULES for name, attack in module.ATTACKS.items()}
+SLOW = {name for module in MODULES for name in getattr(module, "SLOW", ())}
+ATTEMPTS = os.environ.get("ATTACK_ATTEMPTS")
+SEED = int(os.environ.get("ATTACK_SEED", 0))
 
 
-# --- the frame ----------------------------------------------------------------------------------------------
-
-
-def hang_twice(random):
-    """The process that this one forks outlives it, with all of its pipes open."""
-    os.fork()
-    time.sleep(60)
-    return 0
-
-
-ATTACKS = {
-    "crash": lambda random: ctypes.string_at(0),
-    "hang": lambda random: time.sleep(60),
-    "hang_twice": hang_twice,
-    "leave": lambda random: os._exit(0),
-    "break": lambda random: {}[int(random.integers(2))],
-    "pass": lambda random: 50,
-}
+def numbered():
+    """The attempts of attacks; slow ones have a tenth of them, and none without ``ATTACK_ATTEMPTS``."""
+    number = int(ATTEMPTS or 2)
+    for name in sorted(ATTACKS):
+        some = (-(-number // 10) if ATTEMPTS else 0) if name in SLOW else number
+        yield from ((name, attempt) for attempt in range(some))
 
 
 @pytest.mark.slow
-def test_whatever_happens_is_counted(monkeypatch):
-    monkeypatch.setattr(frame, "_PATIENCE", 2.0)
-    messages = io.StringIO()
-    results = frame.run(list(ATTACKS), 1, attempts=2, timeout=1.5, messages=messages, package=__name__)
-    assert {name: (result.attempts, result.failures) for name, result in results.items()} == {
-        **dict.fromkeys(ATTACKS, (2, 2)),
-        "pass": (2, 0),
-    }
-    assert results["pass"].inputs == 100
-    told = messages.getvalue()
-    for sign in (
-        "SIGSEGV",
-        "Timeout (0:00:01",
-        "ended with exit code 0",
-        "KeyError",
-        "break --seed 1 --attempt 1",
-    ):
-        assert sign in told
-
-
-def test_an_attempt_is_the_same_when_it_is_repeated():
-    seen = [frame.attempt("name", lambda random: random.integers(2**60), 3, number) for number in (5, 5, 6)]
-    assert seen[0] == seen[1] != seen[2]
-    with pytest.raises(RuntimeWarning):
-        frame.attempt("name", lambda random: int(np.array(2.0) / np.array(0.0)), 1, 1)
+@pytest.mark.parametrize(("name", "attempt"), list(numbered()))
+def test_attack(name, attempt):
+    ATTACKS[name](np.random.default_rng([SEED, zlib.crc32(name.encode()), attempt]))
