@@ -233,8 +233,6 @@ def test_no_command_ignores_an_argument(name, surplus, tmp_path, monkeypatch, ca
         ("report run --overwrite", "--overwrite would have no effect: "),
         ("review game.txt --overwrite", "--overwrite would have no effect: "),
         ("tournament random greedy --out out --count 3", "--count would have no effect: "),
-        ("tournament --resume --out out --games 4 --seed 1", "--games, --seed would have no effect: "),
-        ("tournament --resume --out out --ladder run", "--ladder would have no effect: "),
         ("openenv --set players=2 --set players=3", "--set gives 'players' twice"),
     ],
 )

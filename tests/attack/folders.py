@@ -259,7 +259,7 @@ def _tournament():
 def _resume_tournament(folder, random):
     from patchwork_env.learning.evaluation import Tournament
 
-    _refused_or(Tournament.resume, folder)
+    _refused_or(Tournament.enter(["random", "greedy"], 4).play, folder)
 
 
 @cache

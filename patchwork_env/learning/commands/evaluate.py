@@ -21,11 +21,8 @@ from patchwork_env.learning.evaluation.sequential import MOST_GAMES, SequentialT
 from patchwork_env.learning.evaluation.tables import TEXT, render
 
 if TYPE_CHECKING:
-    from patchwork_env.agents import Agent
-    from patchwork_env.learning.distributed import Workers
     from patchwork_env.learning.evaluation.matches import Participant
     from patchwork_env.learning.evaluation.results import MatchResult
-    from patchwork_env.learning.evaluation.runners import Match
 
 
 def main(arguments: list[str] | None = None, program: str = "training.evaluate") -> int:
@@ -84,28 +81,13 @@ def _play(
     )
     workers, names = workers_of(options), [player.name for player in players]
     matches = [
-        Match((i, j), (names[i], names[j]), game, variant, games, seed)
+        Match((i, j), (names[i], names[j]), game, variant, games, seed, test=test)
         for i, j in itertools.product(range(len(agents)), range(len(agents), len(players)))
     ]
     results = []
     with Bar(games * len(matches), "games") as bar:
-        if test is None:
-            played = play_all(players, matches, workers, bar.update)
-        else:
-            played = (_play_sequentially(players, match, test, workers, bar) for match in matches)
-        for result in played:
+        for result in play_all(players, matches, workers, bar.update):
             results.append(result)
             if options.format == TEXT:
                 bar.print(result.table())
     return results
-
-
-def _play_sequentially(
-    players: list[Agent], match: Match, test: SequentialTest, workers: Workers, bar: Bar
-) -> MatchResult:
-    from patchwork_env.learning.evaluation.matches import play_until_decided
-
-    def show(test: SequentialTest) -> None:
-        bar.note = str(test)
-
-    return play_until_decided(players, match, test, workers, bar.update, show)

@@ -3,11 +3,9 @@
 patchwork-env tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
 patchwork-env tournament random greedy --game nmbr9 --out runs/nmbr9
 patchwork-env tournament --ladder runs/ppo --count 8 greedy
-patchwork-env tournament --resume --out runs/tournament
 
-DIR holds tournament.json and blocks/, which has the games that were played so far, and in the end
-results.json, tables and plots. A tournament that was stopped is resumed by the same command or
-with --resume. With other agents, the games that DIR has of two that take part are used.
+DIR holds the games that were played so far, and in the end results.json, tables and plots. After a stop the
+same command resumes. With other agents, the games that DIR has of two that take part are used.
 """
 
 from __future__ import annotations
@@ -15,10 +13,8 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from patchwork_env.core.commands import CommandParser, refuse, run_command
-from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import (
@@ -29,12 +25,8 @@ from patchwork_env.learning.commands.match_options import (
     variant_of,
     workers_of,
 )
-from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
-
-if TYPE_CHECKING:
-    from patchwork_env.learning.evaluation.tournament import Tournament
 
 _FORFEITS_HELP = (
     "an agent that fails loses the game; else its failure is an error once the others have played"
@@ -50,7 +42,6 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env tourn
     option("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
     option("--count", type=int, default=8, help="how many checkpoints (default: 8)")
     option("--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)")
-    option("--resume", action="store_true", help="resume the tournament in DIR")
     option("--forfeits", action="store_true", help=_FORFEITS_HELP)
     add_games(parser, "games per pairing, even in patchwork")
     option("--anchor", metavar="AGENT", help=_ANCHOR_HELP)
@@ -63,36 +54,27 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env tourn
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.tournament import Tournament
+    from patchwork_env.learning.reports.tournament_plots import write_results
     from patchwork_env.learning.runs.folder import rungs
 
     if options.out is None and options.ladder is None:
         options.fail("--out is required, for the games that have been played are kept there")
-    if options.resume and options.agents:
-        options.fail("--resume takes the agents from DIR; give none")
     if options.ladder is None:
         refuse(options, ["count"], "it is for --ladder")
-    if options.resume:
-        settings = ("games", "seed", "game", "special_patches", "order", "count")
-        refuse(options, settings, "--resume takes them from DIR")
-        if options.ladder and options.out:
-            refuse(options, ["ladder"], "--resume takes the agents from --out")
     options.out = options.out or options.ladder / "ladder"
-    anchor = options.anchor, options.anchor_rating
-    if options.resume:
-        tournament = Tournament.resume(options.out, *anchor, options.forfeits)
-    else:
-        ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
-        agents, variant = [*(rung.spec for rung in ladder), *options.agents], variant_of(options)
-        about = agents, options.games, options.seed, variant, *anchor, ladder, options.game
-        tournament = Tournament.enter(*about, options.forfeits)
-    workers = workers_of(options)
-    return _play(options, tournament, workers)
-
-
-def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers) -> int:
-    from patchwork_env.learning.reports.tournament_plots import write_results
-
-    total = tournament.num_games
+    ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
+    tournament = Tournament.enter(
+        [*(rung.spec for rung in ladder), *options.agents],
+        options.games,
+        options.seed,
+        variant_of(options),
+        options.anchor,
+        options.anchor_rating,
+        ladder,
+        options.game,
+        options.forfeits,
+    )
+    workers, total = workers_of(options), tournament.num_games
     with signals_interrupt(), Bar(total, "games") as bar:
         try:
             standings = tournament.play(options.out, workers, bar.update)
@@ -100,13 +82,13 @@ def _play(options: argparse.Namespace, tournament: Tournament, workers: Workers)
             bar.close()
             print(
                 f"stopped by {interruption}: {bar.done:,} of {total:,} games are in {options.out}; "
-                f"resume with --resume --out {quoted(options.out)}",
+                "the same command resumes",
                 flush=True,
             )
             return 128 + interruption.signal
         except (IllegalActionError, OpponentError) as error:
             raise type(error)(
-                f"{error}; all other games are in {options.out}: resume with --resume, with --forfeits, "
+                f"{error}; all other games are in {options.out}: repeat the command, with --forfeits, "
                 "which count as losses, or without the agent that fails"
             ) from None
     write_results(options.out, tournament, standings)

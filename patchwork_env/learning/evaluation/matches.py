@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
@@ -127,11 +127,16 @@ def play_matches(
     game = runners.common_game(players, game)
     what = runners.check_variant(game, variant)
     games, workers, seed = check_games(games, game), check_workers(workers), check_seed(seed)
-    test = None if sprt is None else SequentialTest.between(sprt)
-    names = name_of(agent), name_of(opponent)
-    match = runners.Match((0, 1), names, game, what, games, seed, check_between(keep, 0, games, "keep"))
-    if test is not None:
-        return play_until_decided(players, match, test, workers, progress)
+    match = runners.Match(
+        (0, 1),
+        (name_of(agent), name_of(opponent)),
+        game,
+        what,
+        games,
+        seed,
+        keep=check_between(keep, 0, games, "keep"),
+        test=None if sprt is None else SequentialTest.between(sprt),
+    )
     [result] = play_all(players, [match], workers, progress)
     return result
 
@@ -147,33 +152,33 @@ def play_all(
 
     Yields their results in order, each as soon as it and those before it have ended. If an agent fails and
     there is a store, all games without it are played first. ``progress`` is called with the number of games
-    that ended since the last call, at first those of the store.
+    that ended since the last call, at first those of the store. Matches with a sequential test are played one
+    after another, without a store.
     """
+    report = progress or (lambda games: None)
+    if matches[0].test:
+        yield from (_play_until_decided(players, match, workers, report) for match in matches)
+        return
     blocks = [match.blocks() for match in matches]
     parts: list[dict[int, MatchResult]] = [{} for _ in matches]
     ended = 0
-    for match, place, part in _parts(players, blocks, workers, progress or (lambda games: None), store):
+    for match, place, part in _parts(players, blocks, workers, report, store):
         parts[match][place] = part
         while ended < len(matches) and len(parts[ended]) == len(blocks[ended]):
             yield MatchResult.joined([parts[ended][place] for place in range(len(blocks[ended]))])
             ended += 1
 
 
-def play_until_decided(
-    players: Sequence[Agent],
-    match: runners.Match,
-    test: SequentialTest,
-    workers: Workers = 1,
-    progress: Progress | None = None,
-    watch: Callable[[SequentialTest], object] | None = None,
+def _play_until_decided(
+    players: Sequence[Agent], match: runners.Match, workers: Workers, report: Progress
 ) -> MatchResult:
     """Play the blocks of a match until a sequential test decides, or all games are played.
 
-    The test counts the blocks in order, so the result does not depend on the number of workers. After each
-    block ``watch`` is called with the test, and ``progress`` with the number of games of the block.
+    The test counts the blocks in order, so the result does not depend on the number of workers.
     """
     ended: dict[int, _Outcome] = {}
     parts: list[MatchResult] = []
+    test = cast(SequentialTest, match.test)
     for index, outcome in do_jobs(_try_block, players, match.blocks(), workers):
         ended[index] = outcome
         while len(parts) in ended and test.decision == UNDECIDED:
@@ -182,10 +187,7 @@ def play_until_decided(
                 raise part
             parts.append(part)
             test = test.count(part.by_set_up(part.games.agent_wins))
-            if watch:
-                watch(test)
-            if progress:
-                progress(len(part.games))
+            report(len(part.games))
         if test.decision != UNDECIDED:
             break
     return replace(MatchResult.joined(parts), test=test)

@@ -19,6 +19,7 @@ from patchwork_env.core.parts import MatchPart
 from patchwork_env.core.random import Streams
 from patchwork_env.games import GAMES, part_of, rules_of
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE, GamesInPlay, Integers, spawn_seed
+from patchwork_env.learning.evaluation.sequential import SequentialTest
 
 AGENT, OPPONENT = 0, 1  # columns of the figures that both sides have
 SIDES = 2
@@ -37,6 +38,7 @@ class Match(NamedTuple):
     forfeits: bool = False  # whether a player that fails loses the game
     block_size: int = BLOCK_SIZE  # how many circles or decks are played at once
     key: str = ""  # the name of the match in a store of games
+    test: SequentialTest | None = None  # ends the match once it decides
 
     def blocks(self) -> list[MatchBlock]:
         """Return the games in blocks of ``block_size`` circles or decks, the last of which may have fewer."""

@@ -9,7 +9,7 @@ Every file is complete or absent, however the process that wrote it was stopped.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,13 +54,10 @@ class GameStore:
 
 
 @contextmanager
-def open_store(
-    folder: Path, kind: str, version: int, settings: Mapping[str, Any], free: Collection[str] = ()
-) -> Iterator[GameStore]:
+def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any]) -> Iterator[GameStore]:
     """Open a folder of games for this process alone; create it and its parents if they do not exist.
 
     ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
-    Those that are ``free`` may differ from what the folder has: the names of parts differ with them.
 
     Raises:
         OtherSettingsError: The folder holds games of other settings; the message names them.
@@ -71,34 +68,23 @@ def open_store(
     with storing_in(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder):
-        path = folder / f"{kind}.json"
+        path, form = folder / f"{kind}.json", f"patchwork-env {kind}"
         if path.exists():
-            _check_same(read_settings(folder, kind, version), settings, free, folder, kind)
+            advice = ": have the games played again in another folder"
+            _check_same(read_document(path, form, version, advice), settings, folder, kind)
         with storing_in(folder):
             (folder / _PARTS).mkdir(parents=True, exist_ok=True)
             remove_partial(folder)
-            heading = {"format": f"patchwork-env {kind}", "version": version}
+            heading = {"format": form, "version": version}
             write_text(path, json.dumps(heading | dict(settings), indent=1) + "\n")
         yield GameStore(folder)
 
 
-def read_settings(folder: Path, kind: str, version: int) -> dict[str, Any]:
-    """Return the settings of the games in a folder; FileNotFoundError or ValueError without any."""
-    path = folder / f"{kind}.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} holds no {kind}: there is no {path.name}")
-    advice = ": have the games played again in another folder"
-    return read_document(path, f"patchwork-env {kind}", version, advice)
-
-
-def _check_same(
-    old: Mapping[str, Any], settings: Mapping[str, Any], free: Collection[str], folder: Path, kind: str
-) -> None:
-    new = json.loads(json.dumps(settings))
+def _check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path, kind: str) -> None:
     differences = [
         f"{key} there: {short_repr(old.get(key))}, here: {short_repr(new[key])}"
         for key in new
-        if key not in free and old.get(key) != new[key]
+        if old.get(key) != new[key]
     ]
     if differences:
         raise OtherSettingsError(

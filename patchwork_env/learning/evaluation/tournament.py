@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, as_texts, check_seed
-from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.parts import MatchPart
 from patchwork_env.learning.distributed import Workers, check_workers
@@ -28,17 +27,13 @@ from patchwork_env.learning.evaluation.runners import (
     Match,
     check_variant,
     common_game,
-    match_part,
 )
-from patchwork_env.learning.evaluation.store import open_store, read_settings
+from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.system import made_with
 
 DEFAULT_ANCHOR = "random"
 _HIGHEST_RATING = 1e6
-_KIND = "tournament"  # the name of the file with the settings, in a folder that keeps games
 _STORE_VERSION = 4  # the version of the files that keep games
-_OF_AGENTS = ("agents", "weights", "rungs", "forfeits")
-"""The settings that may change in a folder: the names of stored games depend on who played them."""
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
 
@@ -52,7 +47,7 @@ class Rung(NamedTuple):
 
 @dataclass(frozen=True)
 class Tournament:
-    """A tournament that can be played; :meth:`enter` and :meth:`resume` make it.
+    """A tournament that can be played; :meth:`enter` makes it.
 
     ``anchor`` is the index of the agent whose rating is fixed; None if the mean of all ratings is.
     """
@@ -126,31 +121,6 @@ class Tournament:
             forfeits,
         )
 
-    @classmethod
-    def resume(
-        cls, folder: Path, anchor: str | None = None, anchor_rating: float = 0.0, forfeits: bool = False
-    ) -> Self:
-        """Return the tournament in a folder; for the anchor and forfeits see :meth:`enter`.
-
-        Raises:
-            FileNotFoundError: The folder holds no tournament, or a checkpoint no longer exists.
-            ValueError: The settings are damaged, or a checkpoint has other weights than at the beginning.
-        """
-        settings = read_settings(folder, _KIND, _STORE_VERSION)
-        try:
-            name, weights = match_part(settings["game"]).variant, dict(enumerate(settings["weights"]))
-            variant = {name: settings["variant"]} if name else {}
-            rungs = [Rung(*rung) for rung in settings["rungs"]]
-            agents, games, seed, game = (settings[key] for key in ("agents", "games", "seed", "game"))
-            forfeits = forfeits or settings["forfeits"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{folder / _KIND}.json is damaged: {one_line(repr(error))}") from None
-        again = cls.enter(agents, games, seed, variant, anchor, anchor_rating, rungs, game, forfeits)
-        for k, participant in enumerate(again.participants):
-            if participant.weights != weights.get(k):
-                raise ValueError(f"{participant.name} has other weights than when the tournament began")
-        return again
-
     @property
     def num_games(self) -> int:
         """The number of games of all pairings."""
@@ -184,25 +154,13 @@ class Tournament:
             for i, j in pairs
         ]
         players = [one.agent for one in agents]
-        with open_store(folder, _KIND, _STORE_VERSION, self._settings(), _OF_AGENTS) as store:
+        settings = {"game": self.game, "games": self.games, "seed": self.seed, "variant": self.variant}
+        settings |= {"block_size": BLOCK_SIZE, "package": __version__}
+        with open_store(folder, "tournament", _STORE_VERSION, settings) as store:
             results = list(play_all(players, matches, workers, progress, store))
         known = [self.anchor_rating if i == self.anchor else math.nan for i in range(len(agents))]
         played = dict(zip(pairs, results, strict=True))
         return Standings(tuple(names), played, tuple(known), self.anchor_rating)
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "game": self.game,
-            "agents": [one.name for one in self.participants],
-            "weights": [one.weights for one in self.participants],
-            "games": self.games,
-            "seed": self.seed,
-            "variant": self.variant,
-            "rungs": self.rungs,
-            "block_size": BLOCK_SIZE,
-            "package": __version__,
-            "forfeits": self.forfeits,
-        }
 
     def results_as_dict(self, standings: Standings) -> dict[str, Any]:
         """Return the contents of results.json; docs/reference/formats.md describes them."""

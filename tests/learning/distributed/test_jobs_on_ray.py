@@ -167,7 +167,7 @@ def test_a_tournament_goes_on_and_ends_as_without_a_cluster(tmp_path, capsys):
         assert tournament.main([*game, "--workers", "1", "--out", str(folder)]) == 0
     for block in sorted((shared / "blocks").iterdir())[1:]:
         block.unlink()
-    assert tournament.main(["--resume", "--cluster", "local", "--out", str(shared)]) == 0
+    assert tournament.main([*game, "--cluster", "local", "--out", str(shared)]) == 0
     assert (shared / "games.csv").read_text() == (alone / "games.csv").read_text()
 
 

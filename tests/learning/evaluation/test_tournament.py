@@ -169,10 +169,10 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
     else:
         assert program.returncode == 128 + end, errors
         assert f"stopped by {end.name}: " in printed
-        assert f"resume with --resume --out {folder}" in printed
+        assert "the same command resumes" in printed
         assert "Traceback" not in errors
     assert not (folder / "results.json").exists()
-    run(*(["--resume"] if workers == 1 else arguments[:-2]), "--out", folder, "--workers", "1")
+    run(*arguments, "--out", folder)
     assert {path: path.stat().st_mtime_ns for path in played} == played
     assert results(folder) == results(tmp_path / "whole")
     assert (folder / "games.csv").read_text() == (tmp_path / "whole" / "games.csv").read_text()
@@ -198,7 +198,7 @@ def test_other_settings_are_an_error_that_names_them(small, capsys):
         assert message in error
         assert error.count("\n") == 1
     with exclusive_lock(small):
-        run("--resume", "--workers", 1, "--out", small, code=2)
+        run("random", "greedy", "--games", 4, "--workers", 1, "--out", small, code=2)
     assert f"{small} is in use: another process works there" in capsys.readouterr().err
     assert (small / "tournament.json").read_bytes() == before
 
@@ -217,8 +217,6 @@ def test_changed_weights_are_another_agent(tmp_path):
     Tournament.enter(("random", str(policy)), 2).play(folder)
     shutil.rmtree(policy)
     checkpoint(policy, 0, seed=2)
-    with pytest.raises(ValueError, match="policy has other weights than when the tournament began"):
-        Tournament.resume(folder)
     Tournament.enter(("random", str(policy)), 2).play(folder)
     assert len(list((folder / "blocks").iterdir())) == 2
 
@@ -229,14 +227,13 @@ def test_changed_weights_are_another_agent(tmp_path):
         ("blocks/*.json", lambda text: "{}", "is damaged"),
         ("tournament.json", lambda text: "[]", "tournament.json is damaged"),
         ("tournament.json", lambda text: text.replace('sion": 4', 'sion": 1'), "version 1; it must be"),
-        ("tournament.json", lambda text: text.replace('"random"', "1"), "agents must be a list of texts"),
     ],
 )
 def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, file, change, message):
     (path,) = Path(shutil.copytree(small, tmp_path / "t")).glob(file)
     path.write_text(change(path.read_text()))
     with pytest.raises(ValueError, match=message):
-        Tournament.resume(tmp_path / "t").play(tmp_path / "t")
+        Tournament.enter(("random", "greedy"), 4).play(tmp_path / "t")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +245,6 @@ def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, file, change,
         ("random none/here", "there is no checkpoint at 'none/here'"),
         ("random greedy --games 21", "games is 21; it must be even"),
         ("random greedy --anchor ppo", "the anchor 'ppo' does not take part; allowed are random, greedy"),
-        ("--resume", "holds no tournament"),
         ("--ladder none/here", "holds 0 checkpoints"),
         ("--ladder none/here --count 1", "count is 1; a ladder has at least 2 rungs"),
     ],
@@ -291,7 +287,8 @@ def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys):
     assert [standings.forfeits(k) for k in range(4)] == [0, 5, 5, 0]
     assert [standings.win_rates[k, 0] for k in (1, 2)] == [0, 0]
     assert f"{confused} lost 5 games because it failed" in standings.table()
-    assert Tournament.resume(folder).play(folder).as_dict() == standings.as_dict()
+    again = Tournament.enter(agents, 2, forfeits=True).play(folder)
+    assert again.as_dict() == standings.as_dict()
     assert kept.stat().st_mtime_ns == written
     with pytest.raises((IllegalActionError, OpponentError), match="5 of 6 blocks of games are missing"):
         Tournament.enter(agents, 2).play(folder)
@@ -314,7 +311,8 @@ def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module
     assert place in error
     assert error.count("\n") == 1
     assert len(list(folder.glob("blocks/*.json"))) == 1
-    assert Tournament.resume(folder, forfeits=True).play(folder).forfeits(1) == 4
+    agents = ("random", agent, "greedy")
+    assert Tournament.enter(agents, 2, forfeits=True).play(folder).forfeits(1) == 4
 
 
 def run_folder(folder, steps, final=None):
@@ -378,7 +376,3 @@ def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path):
         for name, steps, minutes in zip(names, [0, 200, 300], [0, 2, None], strict=False)
     ]
     assert (out / "ladder.png").read_bytes().startswith(b"\x89PNG")
-    checkpoint(folder / "checkpoints" / "step_0000000400", 400)
-    run("--resume", "--ladder", folder, "--workers", 1, "--anchor", "greedy")
-    assert results(out) == contents
-    assert Rung(str(folder / "final"), 300, None) == Tournament.resume(out).rungs[-1]
