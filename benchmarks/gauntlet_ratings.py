@@ -39,7 +39,7 @@ from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, Match
 from patchwork_env.learning.evaluation.statistics import Floats
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.evaluation.tournament import Tournament
-from patchwork_env.learning.reports.tournament_plots import write_results
+from patchwork_env.learning.reports.plots import write_results
 from patchwork_env.learning.system import describe_setup, made_with, usable_cores
 
 ANCHOR, ANCHOR_RATING = "greedy", 1000.0

@@ -32,7 +32,8 @@ from patchwork_env.agents.patchwork.value.network import Quantized, Weights, qua
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.compile import kernel
-from patchwork_env.learning.reports.plots import SERIES, new_figure, save
+from patchwork_env.learning.reports.charts import SERIES
+from patchwork_env.learning.reports.plots import new_figure, save
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.components import (
     LAST_SPACE,

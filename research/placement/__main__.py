@@ -153,7 +153,8 @@ def print_worst(figures: dict[str, dict[str, Any]], runs: int) -> None:
 
 def draw(rows: dict[str, Row], path: Path) -> None:
     """Draws how often each placer covers how many cells."""
-    from patchwork_env.learning.reports.plots import SERIES, new_figure, save
+    from patchwork_env.learning.reports.charts import SERIES
+    from patchwork_env.learning.reports.plots import new_figure, save
 
     figure = new_figure(7.2, 3.6)
     axes = figure.add_subplot()

@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env tourn
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.tournament import Tournament
-    from patchwork_env.learning.reports.tournament_plots import write_results
+    from patchwork_env.learning.reports.plots import write_results
     from patchwork_env.learning.runs.folder import rungs
 
     if options.out is None and options.ladder is None:

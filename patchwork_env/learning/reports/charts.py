@@ -12,8 +12,14 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from patchwork_env.learning.evaluation.statistics import Curve
-from patchwork_env.learning.reports.plots import SERIES, SERIES_ON_DARK
+from patchwork_env.drawing import mix
+from patchwork_env.learning.evaluation.statistics import Curve, Interval
+
+SERIES = ("#23777b", "#c4552f", "#3f6fb5", "#b58312", "#7d5ba6", "#5a8f3c", "#b9547f", "#7a6a58")
+"""The colors of lines on a light background, in the order in which they are used."""
+
+SERIES_ON_DARK = tuple(mix(color, "#ffffff", 0.35) for color in SERIES)
+"""The colors of the same lines on a dark background."""
 
 WIDTH, HEIGHT = 460, 240
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 10, 36  # the margins around the plot
@@ -197,6 +203,11 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["words"] = as_words
+    environment.filters |= {"words": as_words, "percent": "{:.1%}".format, "span": _span}
     environment.globals["colors"] = list(zip(SERIES, SERIES_ON_DARK, strict=True))
     return environment.get_template(template).render(**values)
+
+
+def _span(interval: Interval | None, form: str) -> str:
+    """Return an interval as text, with both ends in a format."""
+    return "unknown" if interval is None else f"{interval[0]:{form}} to {interval[1]:{form}}"

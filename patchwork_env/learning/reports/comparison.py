@@ -20,8 +20,8 @@ from patchwork_env.learning.evaluation.results import MatchFigures
 from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.statistics import ALL_OPPONENTS, METRICS, Curve, Floats, Interval
 from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN, Column, Table, interval_columns, render
-from patchwork_env.learning.reports.charts import number, percentage
-from patchwork_env.learning.reports.plots import FORMATS, SERIES, TRAINING, new_figure, save
+from patchwork_env.learning.reports.charts import SERIES, number, percentage
+from patchwork_env.learning.reports.plots import FORMATS, TRAINING, new_figure, save
 from patchwork_env.learning.reports.run_results import RunResult
 from patchwork_env.learning.system import PACKAGES
 

@@ -23,8 +23,8 @@ from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import load_player, play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.tournament import Rung, Tournament
-from patchwork_env.learning.reports import tournament_plots
-from patchwork_env.learning.reports.tournament_plots import write_results
+from patchwork_env.learning.reports import plots
+from patchwork_env.learning.reports.plots import write_results
 from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system import exclusive_lock
 from patchwork_env.patchwork.figures import MATCHES
@@ -128,8 +128,7 @@ def test_the_files(tmp_path, capsys):
     assert columns["score_of_agent"] == match.games.scores[:, AGENT].tolist()
     assert columns["agent_wins"] == match.games.agent_wins.tolist()
     assert columns["circle"] == np.repeat(np.arange(10), 2).tolist()
-    for picture in ("ratings", "win_matrix"):
-        assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "ratings.png").read_bytes().startswith(b"\x89PNG")
     assert not (folder / "ladder.png").exists()
     documented = re.findall(r"`(\w+)`", (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8"))
     parts = (contents, *(contents[part][0] for part in ("agents", "ranking", "matches")))
@@ -348,13 +347,12 @@ def test_pictures_name_what_their_axes_show(tmp_path, monkeypatch):
     def note(figure, path):
         titles[path.name] = [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes]
 
-    monkeypatch.setattr(tournament_plots, "save", note)
+    monkeypatch.setattr(plots, "save", note)
     tournament = Tournament.enter(["random", "greedy"], 2, rungs=[Rung("random", 100, 2.5)])
     write_results(tmp_path, tournament, tournament.play(tmp_path))
     rating = "rating, Elo points, with 95% interval"
     assert titles == {
-        "ratings.png": [(rating, "")],
-        "win_matrix.png": [("against", ""), ("", "games won, %")],
+        "ratings.png": [("", rating)],
         "ladder.png": [("steps of training (turns of all games)", rating), ("minutes of training", "")],
     }
 
