@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -102,8 +101,7 @@ class SelfPlayBatch:
     ) -> None:
         self._rules = rules
         n = self.num_envs = check_num_envs(num_envs)
-        self._options = complete(options, rules.options, type(self))
-        initial_state, flags, players = rules.set_up(self._options, {})
+        initial_state, flags, players = rules.set_up(complete(options, rules.options, type(self)), {})
         self._arrays = arrays = BatchArrays(
             states=rules.empty_states(n),
             streams=np.zeros(n, np.uint64),
@@ -130,11 +128,6 @@ class SelfPlayBatch:
         self.rewards, self.terminations = arrays.rewards, arrays.terminations
         self.final_scores, self.truncations = arrays.final_scores, np.zeros(n, np.bool_)
         self.reset(seed)
-
-    @property
-    def options(self) -> MappingProxyType[str, Any]:
-        """The options of the game, with their defaults."""
-        return MappingProxyType(self._options)
 
     @property
     def current_players(self) -> npt.NDArray[np.uint8]:

@@ -147,11 +147,6 @@ class Game(BaseGame[Move]):
     def _encode(self, move: Move) -> int:
         return encode(move, self.offered)
 
-    def scores(self) -> tuple[int, int]:
-        """Return the scores of both players as if the game ended now: buttons + bonus - 2 per empty cell."""
-        first, second = super().scores()
-        return first, second
-
     def winner(self) -> int | None:
         """Return the winner, 0 or 1; None until the game is over."""
         return int(engine.winner(self.state, 0)) if self.is_over else None

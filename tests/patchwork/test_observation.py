@@ -6,12 +6,22 @@ import pytest
 from patchwork_env.agents.ragged import observations_of
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.components import INCOME_SPACES, SPECIAL_SPACES
-from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SHAPES, SLICES, as_dict, read_observation
-from patchwork_env.patchwork.rules import RULES
+from patchwork_env.patchwork.components import INCOME_SPACES, LAST_SPACE, SPECIAL_SPACES, START_BUTTONS
+from patchwork_env.patchwork.observation import (
+    BUTTONS_FEATURE,
+    LAYOUT,
+    OBSERVATION_SIZE,
+    SHAPES,
+    SLICES,
+    as_dict,
+    read_observation,
+)
+from patchwork_env.patchwork.rules import RULES, most_buttons
 from patchwork_env.patchwork.state import NOBODY, STATE, empty_states
+from patchwork_env.patchwork.tables import INCOMES_UP_TO
 
-Tensors = dict[str, np.ndarray]
+ALL_INCOME = sum(patch.income for patch in PATCHES)
+SPACES = np.arange(LAST_SPACE + 1)
 
 
 def positions_of_play(seed, buy, variant):
@@ -135,3 +145,32 @@ def test_an_array_that_is_no_observation_is_read_as_a_state_within_bounds():
         assert found["num_patches"][0] <= 33
         assert found["variant"][0] < 2
         assert {found["bonus_owner"][0], found["first_finisher"][0]} <= {0, 1, NOBODY}
+
+
+# --- the most buttons ---------------------------------------------------------------------------------------
+
+
+def test_the_most_buttons_have_room():
+    """At the last space with all income there are 400, and records and observations hold more."""
+    most = most_buttons(LAST_SPACE, ALL_INCOME)
+    assert most == START_BUTTONS + LAST_SPACE + 9 * ALL_INCOME == 400
+    assert most < np.iinfo(STATE["buttons"].base).max
+    assert most <= 32 * as_dict(LAYOUT.upper_bounds)["players"][:, BUTTONS_FEATURE].min()
+    assert max(ALL_INCOME, LAST_SPACE + max(patch.time for patch in PATCHES)) <= np.iinfo(np.uint8).max
+
+
+def test_no_move_leads_beyond_the_most_buttons():
+    """Whatever a move gains at most, the bound rises by as much: it holds after the move if it did before."""
+    for income in range(ALL_INCOME + 1):
+        for old in SPACES:
+            marks = INCOMES_UP_TO[old:].astype(int) - INCOMES_UP_TO[old]
+            room = np.array([most_buttons(new, income) for new in SPACES[old:]]) - most_buttons(old, income)
+            assert (room >= SPACES[old:] - old + marks * income).all(), "advancing"
+        for patch in PATCHES:
+            richer = income + patch.income
+            if richer <= ALL_INCOME:
+                for old in SPACES:
+                    new = min(old + patch.time, LAST_SPACE)
+                    gain = int(INCOMES_UP_TO[new] - INCOMES_UP_TO[old]) * richer - patch.buttons
+                    room = most_buttons(new, richer) - most_buttons(old, income)
+                    assert room - patch.buttons >= gain, "buying; the price is gone for both players together"

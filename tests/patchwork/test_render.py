@@ -8,14 +8,12 @@ import pytest
 from patchwork_env.core.polyomino import orient
 from patchwork_env.drawing import Polygon, player_names
 from patchwork_env.patchwork import PATCHES, Game
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_PATCHES
+from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
 from patchwork_env.patchwork.render import HEIGHT, WIDTH, cloth, rgb_array, table, text, top_player
 
 SVG = "{http://www.w3.org/2000/svg}"
 QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40
-FIRST_CARD = (26, 206), (536, 738)
-"""From left to right and from top to bottom."""
 
 
 def random_game(seed):
@@ -211,20 +209,3 @@ def test_labels_stay_on_the_picture(positions):
     sizes = {label.text: label.size for label in table(Game(seed=1), ("a", long)).labels}
     assert sizes["a"] == 19
     assert 6 < sizes[long] < 10
-
-
-def is_on_first_card(x, y):
-    (left, right), (top, bottom) = FIRST_CARD
-    return left < x < right and top < y < bottom
-
-
-def test_a_patch_on_its_card_covers_no_label():
-    for patch in range(1, NUM_PATCHES):
-        others = [other for other in range(1, NUM_PATCHES) if other != patch]
-        scene = table(Game(circle=[patch, *others, 0]), ("a", "b"))
-        shapes = [shape.points for shape in scene.shapes if isinstance(shape, Polygon)]
-        on_card = [points for points in shapes if all(is_on_first_card(*point) for point in points)]
-        rows = [y for points in on_card for _, y in points]
-        labels = [label for label in scene.labels if is_on_first_card(label.x, label.y)]
-        assert max(label.y for label in labels if not label.bold) < min(rows), patch
-        assert max(rows) < min(label.y - 0.8 * label.size for label in labels if label.bold), patch
