@@ -1,8 +1,8 @@
 """The page as one file: its style sheets, scripts and data are written into the HTML.
 
-A browser draws what it has read so far. Over a slow network, one answer brings the first picture with its
-beginning and the whole page with its end, where eighty files would come one after the other. No tool builds
-anything: the modules of a script follow each other as they are, each in a function of its own.
+A browser draws a page while it reads it. Over a slow network, one file shows a first picture early; eighty
+files would arrive one after the other. There is no build tool: each module becomes a function, in the order
+of the imports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*|import\.meta|</script", re
 
 
 def assembled(page: Path, backend: str = "server") -> str:
-    """The HTML of the page in a folder, for a copy that asks a ``backend``: ``server`` or ``wasm``."""
+    """Return the HTML of the page in a folder; ``backend`` is ``server`` or ``wasm``."""
     html = (page / "index.html").read_text(encoding="utf-8")
     style = "".join(without_comments(_read(page / name)) for name in _SHEET.findall(html))
     html = _SHEET.sub("", html).replace("</head>", f"<style>\n{style}</style>\n</head>")
@@ -53,11 +53,11 @@ def _as_json(data: object) -> str:
 
 
 def bundled(entry: Path) -> str:
-    """A module with all that it imports, as one script; ValueError for imports that are not understood."""
+    """Return a module and its imports as one script; ValueError for unknown forms of imports."""
     scripts: dict[Path, str] = {}
 
     def add(path: Path, needed_by: tuple[Path, ...] = ()) -> str:
-        """Adds a module after those that it needs; returns the name of what it exports."""
+        """Add a module after its imports; return the name of its exports."""
         if path in needed_by:
             raise ValueError(f"modules need each other: {' > '.join(p.name for p in (*needed_by, path))}")
         if path not in scripts:
@@ -90,9 +90,9 @@ def _bound(imported: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """A script or style sheet without the lines that are comments, and without indentation.
+    """Return a script or style sheet without comment lines and indentation.
 
-    A script with a template that runs over several lines is left as it is, since its indentation may count.
+    A script with a template literal of several lines stays as it is: its indentation may matter.
     """
     lines = [line.strip() for line in text.splitlines()]
     if any(line.count("`") % 2 for line in lines):
@@ -108,7 +108,7 @@ def without_comments(text: str) -> str:
 
 
 def allowed_by(policy: str, html: str) -> str:
-    """A content security policy that also allows the styles and scripts in a page, and no others."""
+    """Return a content security policy that also allows the inline styles and scripts of a page."""
     for kind in ("style", "script"):
         hashes = _hashes(code for tag, code in _INLINE.findall(html) if tag == kind)
         policy += f"; {kind}-src 'self' {hashes}"

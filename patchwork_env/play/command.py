@@ -22,11 +22,11 @@ from patchwork_env.service.positions import GAMES
 from patchwork_env.service.thinking import Event, Thinking
 
 HOST = "127.0.0.1"
-DEFAULT_PORT = 8053  # the port where none is given; if it is taken, another one is found
+DEFAULT_PORT = 8053
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env play") -> int:
-    """The command; returns the exit code."""
+    """Run the command; return the exit code."""
     return run_command(_parser(), _run, arguments, program, "play")
 
 
@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _game_of(options: argparse.Namespace, players: AgentPool) -> str:
-    """The game to begin with: the one that was asked for, or else the first that the opponent plays."""
+    """Return the first game of the page: the requested one, or else the first that the opponent plays."""
     with players.borrow(options.opponent) as agent:
         game: str = options.game or next((name for name in GAMES if name in agent.games), PATCHWORK)
         agent.check_game(game)
@@ -56,7 +56,7 @@ def _game_of(options: argparse.Namespace, players: AgentPool) -> str:
 
 @contextmanager
 def telling(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
-    """Within the block, every compilation is announced to the page, and shown on stderr where that may be."""
+    """Announce every compilation within the block to the page, and on stderr once ``may_show`` is true."""
     line, count = StatusLine(), 0
 
     def note(message: str) -> None:
@@ -74,7 +74,7 @@ def telling(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> 
 
 
 def _listening_socket(port: int | None) -> socket.socket:
-    """A socket on the loopback interface; without a port on the usual one, or any if that is taken."""
+    """Return a socket on the loopback interface; without a port, the default one or any free one."""
     wanted = DEFAULT_PORT if port is None else check_between(port, 0, 65535, "the port")
     try:
         return socket.create_server((HOST, wanted))

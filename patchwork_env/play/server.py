@@ -33,11 +33,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from patchwork_env.core.messages import check_fields, encoded, error_of, read_message
-from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.games import PATCHWORK
 from patchwork_env.play.assembly import allowed_by, assembled
 from patchwork_env.service import fields, positions
 from patchwork_env.service.guard import LOOPBACK, JsonResponse, RequestGuard, refusal
-from patchwork_env.service.positions import components_of
 from patchwork_env.service.thinking import Event, Thinking
 
 PAGE = Path(__file__).parent / "page"
@@ -52,7 +51,7 @@ TYPES = {
     ".wasm": "application/wasm",
     ".webmanifest": "application/manifest+json",
 }
-"""The types of the page's files, which some systems have other ideas of."""
+"""The types of the page's files; some systems define others."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; "
@@ -64,7 +63,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-cache",
 }
-"""The headers of every answer. The page's own policy also allows what stands in its HTML."""
+"""The headers of every answer. The policy of the page also allows its inline scripts and styles."""
 
 Message = Mapping[str, Any]
 Answer = Callable[[Message], Any]
@@ -72,11 +71,11 @@ Stream = Callable[[Message], AsyncIterator[Event]]
 
 
 def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
-    """The application, for a page that is opened under a port."""
+    """Return the application of the page on a port."""
     for ending, kind in TYPES.items():
         mimetypes.add_type(kind, ending)
     zipped = [Middleware(GZipMiddleware)]  # not for streams, whose lines must not wait for each other
-    answers: dict[str, Answer] = {**ANSWERS, "agents": thinking.agents}
+    answers: dict[str, Answer] = {"open": open_game, "play": play, "agents": thinking.agents}
     streams = {"choose": thinking.choose, "analyse": thinking.analyse}
     routes = [
         *(_route(name, partial(_answer, answer), zipped) for name, answer in answers.items()),
@@ -95,7 +94,7 @@ def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
 
 
 async def _index(page: Path, request: Request) -> Response:
-    """The page as one file, as its files are at this moment."""
+    """Return the page as one file, read anew."""
     html = await run_in_threadpool(assembled, page)
     headers = {
         "ETag": f'"{sha256(html.encode()).hexdigest()}"',
@@ -130,7 +129,7 @@ async def _stream(stream: Stream, request: Request) -> Response:
 
 
 def _line(event: Event) -> bytes:
-    """An event as a line of a stream, or an error if an agent gave numbers that JSON does not have."""
+    """Return an event as a line of a stream, or an error if it has numbers that JSON cannot hold."""
     try:
         return encoded(event) + b"\n"
     except ValueError as error:
@@ -156,56 +155,40 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """The answer to a request that met an error of the server's own, which uvicorn also reports."""
+    """Answer a request that raised an unexpected error; uvicorn reports it, too."""
     return refusal(500, f"the server failed: {type(error).__name__}: {error}")
 
 
-# --- answers that are ready at once; nothing of a message is kept ----------------------------------------
-
-
-def components(message: Message) -> dict[str, Any]:
-    """The components of the game ``game``."""
-    return components_of(check_fields(message, {"game": fields.text})["game"])
+# --- immediate answers; the server stores nothing of a message ---------------------------------------------
 
 
 def open_game(message: Message) -> dict[str, Any]:
-    """A new game of ``game``, or that of ``notation``: its notation and all of its positions."""
-    if message.get("notation") is not None:
-        game, given = fields.read_game_and(message, {}, {"game": fields.text})
-        name = rules_of(game.state).name
-        if positions.known_game(given.get("game", name)) != name:
-            raise ValueError(f"the notation is that of a game of {name}, not of {given['game']}")
+    """Open the game of ``notation``, or a new one of ``game``; return its notation and all its positions."""
+    if "notation" in message:
+        game, _ = fields.read_game_and(message, {})
     else:
-        check_fields({"game": message.get("game")}, {"game": fields.text})
-        name = positions.known_game(message["game"])
-        options = dict.fromkeys((*positions.options_of(name), "notation"), fields.anything)
+        name = check_fields({"game": message.get("game")}, {"game": fields.text})["game"]
+        options = dict.fromkeys(positions.options_of(name), fields.anything)
         given = check_fields(message, {"game": fields.text}, options)
         game = positions.new_game(given.pop("game"), given)
     return {"notation": game.notation(), "positions": positions.positions_of(game)}
 
 
 def play(message: Message) -> dict[str, Any]:
-    """The game of ``notation`` after the move ``move``, a word or an action: its notation and position."""
+    """Play ``move``, a word or an action, in the game of ``notation``; return the position after it."""
     game, given = fields.read_game_and(message, {"move": fields.move})
     position = positions.play(game, positions.action_of(game, given["move"]))
     return {"notation": game.notation(), "position": position}
 
 
-ANSWERS: dict[str, Callable[[Message], dict[str, Any]]] = {
-    "components": components,
-    "open": open_game,
-    "play": play,
-}
-
-
 _SECONDS_TO_END = 1  # how long open streams may go on after the server was asked to end
 _HEAD_START = 0.5
-"""The most seconds that the page waits for what its first requests need, which may have to be compiled."""
+"""The most seconds that the address waits for the kernels of the first requests."""
 _MOST_REQUESTS = 64
 
 
 class PageServer(uvicorn.Server):
-    """Tells the address of the page as soon as it answers, and ends all streams when it is asked to end."""
+    """Prints the address of the page as soon as it answers; ends all streams at shutdown."""
 
     def __init__(self, thinking: Thinking, listening: socket.socket, options: argparse.Namespace) -> None:
         host, port = listening.getsockname()
@@ -228,15 +211,15 @@ class PageServer(uvicorn.Server):
         self._thinking, self._listening, self._options = thinking, listening, options
         self._address = f"http://{host}:{port}/"
         self.has_address = threading.Event()
-        """Set when the address stands on the terminal, on a line of its own."""
+        """Set after the address was printed."""
 
     def serve_until_asked(self) -> int:
-        """Serves until a signal asks for the end; returns the exit code."""
+        """Serve until a signal; return the exit code."""
         self.run([self._listening])
         return 0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begins to serve, and then tells the address."""
+        """Begin to serve, and print the address."""
         options, address = self._options, self._address
         game = options.game or PATCHWORK
         warming_up = _in_background(partial(self._thinking.warm_up, game))
@@ -252,7 +235,7 @@ class PageServer(uvicorn.Server):
             _in_background(partial(webbrowser.open, address))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends what is thought about, and then the server."""
+        """End all streams, and then the server."""
         logging.getLogger("uvicorn.error").setLevel(
             logging.CRITICAL
         )  # no client waits for requests that end now

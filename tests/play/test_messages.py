@@ -47,7 +47,7 @@ def test_a_game_is_opened_and_played(client):
             nmbr9.Game(3, players=2, order="known"),
         ),
         ({"game": "nmbr9", "deck": [1, 2, 3]}, nmbr9.Game(deck=[1, 2, 3])),
-        ({"game": "nmbr9", "notation": nmbr9.Game(5).notation()}, nmbr9.Game(5)),
+        ({"notation": nmbr9.Game(5).notation()}, nmbr9.Game(5)),
     ],
 )
 def test_games_have_their_options(client, options, game):
@@ -65,10 +65,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("open", {"game": "patchwork", "seed": -1}, "seed is -1; allowed are 0 to 2**64 - 1"),
     ("open", {"game": "patchwork", "variant": "2015"}, "2015"),
     ("open", {"game": "nmbr9", "order": "random"}, "order is 'random'"),
-    ("open", {"game": "nmbr9", "notation": NOTATION}, "a game of patchwork, not of nmbr9"),
     ("open", {"notation": NOTATION + " +" * 500}, "move "),
     ("open", {"notation": "chess/1 e4"}, "there is no game 'chess'; allowed are 'patchwork', 'nmbr9'"),
-    ("components", {}, "the message lacks 'game'; it needs 'game'"),
+    ("open", {}, "the message lacks 'game'; it needs 'game'"),
     ("play", {"notation": NOTATION}, "the message lacks 'move'; it needs 'notation', 'move'"),
     ("play", {"notation": NOTATION, "move": "*d5"}, "action 1984 is not legal"),
     ("play", {"notation": NOTATION, "move": False}, "move must be an integer, not False"),
