@@ -73,7 +73,7 @@ class Client:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process may ask the program; a fork of it starts one of its own."""
+        """Whether this process started the program; a fork must start its own."""
         return self._program.is_own
 
     def __enter__(self) -> Self:
@@ -91,7 +91,7 @@ class Client:
             self._program.end(patience)
 
     def ask(self, method: str, timeout: float | None = None, **fields: Any) -> Answer:
-        """Return the last answer to a query about one position, or about none.
+        """Return the last answer to a query about at most one position.
 
         OpponentError if the answer is an error, the program has ended or wrote an invalid answer, or
         ``timeout`` seconds have passed.

@@ -49,9 +49,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def own_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Return the standard input and output, after closing them to libraries and to programs started later.
+    """Return the standard input and output, which libraries and child processes can no longer use.
 
-    The output of libraries goes to the standard error stream, and their input is empty.
+    Their output goes to the standard error stream, and their input is empty.
     """
     try:
         os.fstat(0), os.fstat(1)
@@ -67,7 +67,7 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 
 class Writer:
-    """Writes answers as lines; once the reader is gone, it drops them and calls ``when_gone``."""
+    """Writes answers as lines. When the reader is gone, it calls ``when_gone``, and drops further answers."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._lock = stream, threading.Lock()
@@ -130,7 +130,7 @@ def serve(queries: IO[bytes], answers: IO[bytes], make: Callable[[Writer], Engin
 
 
 def lines_of(stream: IO[bytes]) -> Iterator[bytes | None]:
-    """Yield the lines of a stream; None for a line that is too long, which is never held as a whole."""
+    """Yield the lines of a stream; None for a line that is too long, which is skipped in parts."""
     while line := stream.readline(MOST_BYTES + 1):
         if len(line) <= MOST_BYTES:
             yield line

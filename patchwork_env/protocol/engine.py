@@ -1,4 +1,4 @@
-"""The engine, which answers queries. It keeps nothing of a query that has been answered."""
+"""The engine: answers queries about games, and forgets a query after its last answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHOICE = "fast"
 
 Answer = dict[str, Any]
 Send = Callable[[Answer], None]
-Work = Callable[["Task"], Answer]  # thinks about a position and returns the fields of the last answer
+Work = Callable[["Task"], Answer]  # returns the fields of the last answer
 
 
 class Task:
@@ -49,14 +49,14 @@ class Task:
         self.is_done = False
 
     def note(self, fields: Answer, tell: bool) -> None:
-        """Keep the result so far, and send it if ``tell``."""
+        """Store a partial result, and send it if ``tell``."""
         with self._lock:
             self._latest = fields
             if tell and not self.is_done:
                 self._send({"id": self.id, "ply": self.ply, "done": False, **fields})
 
     def run(self) -> None:
-        """Work, and send the last answer, unless the task is ended before."""
+        """Do the work and send the last answer, unless the task has ended before."""
         if self.is_done:
             return
         timer = None
@@ -73,7 +73,7 @@ class Task:
         self._finish(fields)
 
     def terminate(self) -> bool:
-        """Send the result so far as the last answer; returns False if the last one was sent before."""
+        """Send the latest partial result as the last answer; return False if that was sent before."""
         rest = self._latest or {"no_results": True}
         return self._finish({"done": True, "terminated": True, **rest})
 
@@ -90,9 +90,9 @@ class Task:
 class Engine:
     """Answers queries: at once, or from threads, each of which works on one position.
 
-    ``send`` is called from any thread, but for each query from one at a time. ``agent`` answers queries that
-    name no agent; if it is None, the champion of the game does. A task that is ended early keeps its thread
-    until its agent answers.
+    ``send`` is called from any thread, but for each query from one at a time. ``agent`` is the default agent
+    of queries, None for the champion of the game. A task that is ended early keeps its thread until its agent
+    answers.
     """
 
     def __init__(self, players: AgentPool, send: Send, agent: str | None = None, threads: int = 1) -> None:
@@ -134,7 +134,7 @@ class Engine:
         return sum(task.terminate() for task in found)
 
     def close(self) -> None:
-        """End all tasks, and the threads as soon as they are free; it answers no queries after this."""
+        """End all tasks, and the threads once they are free; answers no further queries."""
         self._threads.shutdown(wait=False)
         self.terminate()
 

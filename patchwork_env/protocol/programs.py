@@ -20,7 +20,7 @@ from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import OpponentError
 
-PATIENCE = 1.0  # the seconds that a program has to end by itself, and then after SIGTERM, before it is killed
+PATIENCE = 1.0  # seconds until a program that must end gets SIGTERM, and as many again until SIGKILL
 _LAST_LINES = 10  # the lines of the standard error stream that are kept
 _MOST_OF_A_LINE = 200
 
@@ -122,7 +122,7 @@ def _start(work: Callable[..., None], *arguments: object) -> threading.Thread:
 
 
 def _write_lines(stream: IO[bytes], following: Callable[[], bytes | None]) -> None:
-    """Write lines until there is None, or the reader is gone."""
+    """Write lines until the next one is None, or the reader is gone."""
     with suppress(OSError), stream:
         while (line := following()) is not None:
             stream.write(line)
@@ -130,7 +130,7 @@ def _write_lines(stream: IO[bytes], following: Callable[[], bytes | None]) -> No
 
 
 def _read_lines(stream: IO[bytes], receive: Callable[[bytes | None], None]) -> None:
-    """Pass on every line, truncated if it is too long, and None at the end."""
+    """Call ``receive`` with every line, truncated if it is too long, and with None at the end."""
     with suppress(OSError), stream:
         while line := stream.readline(MOST_BYTES + 1):
             receive(line)

@@ -28,7 +28,10 @@ ANALYSIS = "analysis"
 PARTNER = "partner"  # the agent that plays like people
 _OTHERS = ("greedy", "random", "mcts", "uct")
 _LEARNED = ("ppo", "ppo-quick")  # agents that come with the package; the learned ones need PyTorch
-_DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}  # the specs of agents that need a budget
+_DEFAULTS = {
+    "mcts": "mcts:seconds=1",
+    "uct": "uct:seconds=1",
+}  # specs with a budget, where the name alone has none
 _MOST_IDLE = 8  # the most agents that the pool keeps; each may hold the memory of a search
 
 
@@ -41,7 +44,7 @@ class AgentPool:
     """Agents by their specs, loaded once, kept, and lent to one request at a time.
 
     Specs that run code (``module:name``) or start a download (``hf:owner/name``) must be among the
-    ``trusted`` ones, which the user names on the command line with ``option``.
+    ``trusted`` ones. The user gives these on the command line with ``option``.
     """
 
     def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
@@ -50,7 +53,7 @@ class AgentPool:
         self._lock = threading.Lock()
 
     def listed(self, game: str) -> list[dict[str, Any]]:
-        """Return the agents on offer for a game, first those that the user named.
+        """Return the agents that the page lists for a game, the trusted ones first.
 
         Each has a ``spec`` and a ``kind``, ``"partner"`` or ``"champion"`` with a ``level``, or ``"other"``.
         """
@@ -133,7 +136,7 @@ class AgentPool:
 
 Entry = dict[str, Any]
 
-_SEED = 0  # the seed of the values that replace what the player to move cannot know
+_SEED = 0  # of the values that replace hidden information
 
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:

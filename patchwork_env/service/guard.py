@@ -2,7 +2,7 @@
 
 Every page in the user's browser can send requests to a server on the loopback interface, also under its own
 name if that resolves to 127.0.0.1 (DNS rebinding). So a request must name this server as its host. A message
-must come from a page of this server, by the header ``Origin``, and have a type that no form can send.
+must have an ``Origin`` header of a page of this server, and a content type that no form can send.
 """
 
 from __future__ import annotations

@@ -19,15 +19,15 @@ from patchwork_env.patchwork import actions as patchwork_actions
 from patchwork_env.patchwork import components
 from patchwork_env.patchwork.game import Game as Patchwork
 
-GAMES = games_with("page")  # the games that the page has boards for
+GAMES = games_with("page")  # the games of the page
 
 
 class PagePart(NamedTuple):
     """A game on the page."""
 
     options: Mapping[str, str]  # of new games, the names of the constructor by those of the page
-    state: Callable[[Any], dict[str, Any]]  # describes a position, ready for JSON
-    components: Callable[[], dict[str, Any]]  # describes the components, ready for JSON
+    state: Callable[[Any], dict[str, Any]]  # describes a position as data for JSON
+    components: Callable[[], dict[str, Any]]  # describes the components as data for JSON
 
 
 def new_game(game: str, options: dict[str, Any]) -> BaseGame:
@@ -158,7 +158,7 @@ def known_game(game: str) -> str:
 
 
 def components_of(game: str) -> dict[str, Any]:
-    """Return the components of a game, ready for JSON."""
+    """Return the components of a game as data for JSON."""
     return page_of(game).components()
 
 

@@ -1,7 +1,6 @@
-"""Moves of opponents, hints and analyses of agents, each from a thread of its own.
+"""Moves, hints and analyses by agents, each in its own thread.
 
-The number of threads that work for the same purpose is limited, so that other requests go on while agents
-hang.
+The number of threads for each purpose is limited, so that other requests continue while agents hang.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from patchwork_env.service.positions import GAMES, new_game, positions_of
 Event = dict[str, Any]
 Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
 Work = Callable[[Tell, threading.Event], None]
-"""Work in a thread: it sends events with ``tell``, and ends soon after the other argument is set."""
+"""Work in a thread: it sends events with ``tell``, and returns soon after its second argument is set."""
 
-NOTICE_AFTER = 0.3  # seconds after which a stream says that it is at work
+NOTICE_AFTER = 0.3  # seconds without an event until a stream sends WORKING
 _MOST_THREADS = 24
 _LOOK_EVERY = 0.05
 WORKING = {"progress": "thinking", "key": "thinking"}
@@ -137,7 +136,7 @@ Message = Mapping[str, Any]
 
 
 class Thinking:
-    """Answers messages with the help of agents; an invalid message is a ValueError."""
+    """Answers the page's messages that need agents; an invalid message is a ValueError."""
 
     def __init__(self, players: AgentPool, streams: Streams | None = None) -> None:
         self._agents = players
@@ -163,7 +162,7 @@ class Thinking:
                 next(analyses_of(_ending_of(beginning), agent, 1))
 
     def agents(self, message: Message) -> list[dict[str, Any]]:
-        """Return the agents on offer for the game ``game``; ValueError if ``agent`` cannot play it."""
+        """Return the agents that the page lists for ``game``; ValueError if ``agent`` cannot play it."""
         given = check_fields(message, {"game": fields.text}, {"agent": fields.spec})
         if "agent" in given:
             self._agents.try_out(given["agent"], given["game"])

@@ -7,8 +7,9 @@ Both choose in two steps.
    advancing would earn a button there. The penalty is 2 per cell, times the share of the track that lies
    after the token's next place: the earlier in the game, the likelier another patch would have covered the
    cell as well. Ties go to the lower slot, and advancing, of value 0, is preferred to a patch of its value.
-2. *Where?* Where the most joints are left; see :mod:`~patchwork_env.agents.patchwork.placements`. Special
-   patches follow the same rule. Greedy play takes the lowest of these actions, playouts a random one.
+2. *Where?* At a placement that leaves the most joints; see
+   :mod:`~patchwork_env.agents.patchwork.placements`. Special patches follow the same rule. Greedy play takes
+   the lowest of these actions, playouts a random one.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from patchwork_env.search.uct import Rule, TreeMemory, copy_subtree, most_visite
 
 MOST_NODES = 1 << 18
 """The most nodes of a tree, and of all trees together that are kept for later moves. A node with its edges
-takes up to 400 bytes. Once a tree is full, simulations go on from its leaves."""
+takes up to 400 bytes. In a full tree, simulations continue from its leaves."""
 EDGES_PER_NODE = 12
 RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
 _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
@@ -69,16 +69,16 @@ class MctsAgent(UctAgent):
         self.check_states(states)
         stream, memory = self._stream.copy(), self._memory.copy()
         actions = [self._act(states[i : i + 1], stream, memory) for i in range(len(states))]
-        self.__dict__.update(_stream=stream, _memory=memory)  # together, whatever interrupts the call
+        self.__dict__.update(_stream=stream, _memory=memory)  # both or none, if an interrupt ends the call
         return np.array(actions, np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:
-        """Return trees for searches and for what is kept of them, and what searches need besides.
+        """Return a tree to search, a tree for the kept part, and the other memory of searches.
 
-        Compiles all that searches need, so that no move waits for it.
+        Compile all kernels of a search, so that no move waits for them.
         """
         tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
         work, solver = new_workspace(), new_solver()

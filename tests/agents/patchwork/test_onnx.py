@@ -192,7 +192,7 @@ def test_what_a_spec_cannot_mean(file, tmp_path):
 def test_a_damaged_file_is_an_error_that_names_it(model, tmp_path, damage):
     path = tmp_path / "damaged.onnx"
     path.write_bytes(damage(model))
-    with pytest.raises(ValueError, match=r"damaged\.onnx is no ONNX model that onnxruntime reads"):
+    with pytest.raises(ValueError, match=r"damaged\.onnx is not an ONNX model that onnxruntime reads"):
         agents.load(path)
 
 
@@ -235,7 +235,7 @@ class _Foreign:
         (False, (np.array([2025]),), "chooses action 2025, which is not legal"),
         (False, (np.array([2**62]),), "chooses action 4611686018427387904, which is not legal"),
         (True, (np.zeros((1, 7), np.float32),), r"gives as log_probabilities float32 \(1, 7\)"),
-        (True, (np.full((1, 2026), np.nan, np.float32),), "probabilities that are no numbers"),
+        (True, (np.full((1, 2026), np.nan, np.float32),), "probabilities that are not numbers"),
     ],
 )
 def test_what_a_foreign_model_computes_is_checked(model, sample, results, message):

@@ -1,7 +1,7 @@
-"""The agents that play by a learned value: at a glance, or with a search of every move.
+"""Agents that play by a learned value, without a search (:class:`ValueAgent`) or with one.
 
-The search is the champion, the strongest way to play that this library knows; :mod:`.search` has the tree.
-People see expected results, lines of play, and analyses that go on.
+:class:`ChampionAgent` is the strongest agent of this library; :mod:`.search` has its tree. It also analyses
+positions: expected results and lines of play.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400
 _BLOCK = 128
 """The simulations between two looks at the clock: about a millisecond."""
 _WAIT = 2e-5
-"""The seconds for which a thread lets others work before it goes on."""
+"""The seconds that a thread sleeps while it waits for others."""
 FIRST_EFFORT = LEVELS["instant"]
 """The effort before the first lines; it doubles from one attempt to solve an ending to the next."""
 _MOST_AT_ONCE = 500_000
@@ -84,7 +84,7 @@ SOLVER_SHARE = 3
 
 
 class Limits(NamedTuple):
-    """When a search ends, at the latest."""
+    """The limits of a search, which ends at the first one."""
 
     simulations: int
     effort: int
@@ -96,7 +96,7 @@ class Search:
     """The memory of searches: a tree that grows from one position after the other.
 
     The tree has room for the simulations that ``limits`` allows. Several threads grow it together. An
-    interrupt ends it for good (:attr:`is_abandoned`), since other threads leave the tree a little later.
+    interrupt makes it unusable (:attr:`is_abandoned`), since other threads leave the tree a little later.
     """
 
     def __init__(self, evaluator: Evaluator, limits: Limits, threads: int, calibrate: bool) -> None:
@@ -144,7 +144,7 @@ class Search:
         return self._lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
-        """Return the lines of a game after ever more effort."""
+        """Yield the lines of a game with increasing effort."""
         began, reached, is_done = perf_counter(), FIRST_EFFORT, False
         self._begin_with_root(game)
         while not is_done:
@@ -161,7 +161,7 @@ class Search:
             yield self._lines_after(game, _MOST_AT_ONCE)
 
     def _begin(self, states: States, i: int) -> None:
-        """Begin with a position that is not over."""
+        """Make a running game the root of the tree."""
         self.tree.states[ROOT], self.work.effort[0] = states[i], 0
         for work in self._others:
             forget(work.expansion.quilts)
@@ -210,7 +210,7 @@ class Search:
         return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
 
     def _is_done(self, seconds: float) -> bool:
-        """Whether the limits are reached after so many seconds, or nothing more can be found out."""
+        """Whether the limits are reached after so many seconds, or the root is solved."""
         limits, tree = self.limits, self.tree
         is_spent = self.work.effort[0] >= limits.effort or self._added >= limits.simulations
         is_late = limits.seconds is not None and seconds >= limits.seconds
@@ -222,9 +222,9 @@ class Search:
         self._begin(game.state, 0)
 
     def _solve(self, game: Game, quilts: int) -> bool:
-        """Solve an ending as far as so many quilts allow.
+        """Solve an ending with a budget of quilts.
 
-        Returns whether that tells more than before; then the tree begins anew with it.
+        Return whether this gave a new result; the tree then restarts with it.
         """
         quilts = min(quilts, self.limits.to_solve)
         if quilts <= self._tried or is_solved(self.tree, ROOT):
@@ -240,7 +240,7 @@ class Search:
         return True
 
     def _put_solved(self, action: int, quilts: int, *, is_exact: bool) -> None:
-        """Give a complete root an edge for the solver's action, and solve its edges if that is the best."""
+        """Give a complete root an edge for the solver's action; solve its edges if the action is exact."""
         ensure_edge(self.tree, self.work, self.evaluator, action)
         if is_exact:
             solve_root(self.tree, self.work, self.evaluator, action, quilts, self.solver)

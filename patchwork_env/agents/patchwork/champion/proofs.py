@@ -1,4 +1,4 @@
-"""Endings in the champion's search: played exactly, or at least won, if a part of the budget solves them."""
+"""Solved endings in the champion's search: best or surely winning moves, within a part of the budget."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def solved_action(
 def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) -> None:
     """Give the solver's action an edge of the complete root, the last one if it has none yet.
 
-    The search looks at it as often as at an action whose prior is 1, whatever the value thinks of it.
+    Its prior becomes 1, whatever the value expects of it.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     for edge in range(begin, end):
@@ -117,7 +117,7 @@ def _solve_edge(
         values = tree.nodes[child]["values"]
         write_result(values, evaluator.payoffs, share, -share, win)
         swap = int(player != tree.nodes[ROOT]["player"])
-        for k in range(NUM_PLAYERS):  # of empty cells the solver says nothing: what is expected stays
+        for k in range(NUM_PLAYERS):  # the solver does not know the empty cells: keep the expected ones
             values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
         tree.nodes[child]["player"] = player
     else:

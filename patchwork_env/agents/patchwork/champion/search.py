@@ -45,7 +45,7 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_pa
 UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
 """The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
 RULE = Rule(exploration=0.8, temperature=0.45, best_weight=0.5)
-"""The growth of the champion's trees."""
+"""The selection rule of the champion's trees."""
 _LIKELY_BELOW_ROOT = 4
 """The number of placements of a patch that the champion evaluates below the root."""
 _ALIKE_AT_ROOT, _ALIKE = 4, 2
@@ -55,8 +55,8 @@ WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
 _LISTED = 64
 """The most actions from which edges are chosen."""
 _WEIGHTS = np.array([0.2**k for k in range(_ALIKE_AT_ROOT)])
-"""The weights of the best placements of a patch, the best one first: the value judges well by itself where to
-put a patch, but not which one to take."""
+"""The prior weights of the best placements of a patch, the best one first. The value alone judges placements
+well, but not the choice of a patch."""
 NO_LIMIT = 2**40
 """An effort that no search spends."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
@@ -74,7 +74,7 @@ _SAME = 1e-5
 
 
 SHOWN = 5
-"""The number of moves of an analysis that are judged."""
+"""The number of moves that an analysis visits often enough to judge them."""
 ENOUGH = 3000
 """The visits of a move from which on an analysis states what to expect of it."""
 _JUDGING = 4

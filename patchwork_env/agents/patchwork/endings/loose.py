@@ -1,14 +1,13 @@
-"""Endings in which the quilt of one player is *loose*: everything fits that has no more cells than are left.
+"""Endings in which the quilt of one player is *loose*: every patch fits that has no more cells than are left.
 
-Of a loose quilt only two numbers matter: the cells left, which are the live ones and as many of the dead ones
-as special patches may cover, and the cells needed, which are those that the 7x7 square with the fewest empty
-cells lacks. With this many cells covered its owner takes the bonus tile, if it is still there. Whatever the
-owner can do with a quilt can be done with the loose one: the same patches fit, they cover as many cells, and
-no square is completed later. So what the opponent reaches against a loose quilt is a bound, found without a
-look at its placements.
+A loose quilt is two numbers. The cells left are its live cells, and as many dead ones as special patches may
+cover. The cells needed are the empty cells of the 7x7 square that has the fewest; once as many are covered,
+the owner takes the bonus tile if it is free. A loose quilt allows everything that the real one allows: the
+same patches fit, cover as many cells, and complete a square no later. So the opponent's result against a
+loose quilt is a bound, found without listing placements.
 
-States hold loose quilts as quilts with so many empty cells, the cells needed within one 7x7 square and the
-others without. All patches are placed on cells that are covered already, and the quilt is written anew.
+States encode a loose quilt as a quilt with this many empty cells: the cells needed in one 7x7 square, the
+others outside. Patches are placed on covered cells, and then the quilt is written anew.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ FLATTEST = np.argmin(tables.FOOTPRINTS, axis=1)
 
 
 def _first_cells(cells: Iterable[int]) -> npt.NDArray[np.uint64]:
-    """Return quilt words of none of the cells, of the first one, of the first two and so on."""
+    """Return the quilt words of the first ``n`` cells, for every ``n`` from 0."""
     bits, rows = 0, [(0, 0)]
     for cell in cells:
         bits |= 1 << cell
@@ -66,7 +65,7 @@ def _tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
 
 
 INSIDE, OUTSIDE = _tables()
-"""Quilt words of so many empty cells in the square, and outside; that in the center is covered last."""
+"""Quilt words with ``n`` empty cells in the square, and outside; the center is covered last."""
 MOST_EMPTY = len(INSIDE) + len(OUTSIDE) - 2
 """The most empty cells of a quilt that can be loosened."""
 
@@ -75,7 +74,7 @@ MOST_EMPTY = len(INSIDE) + len(OUTSIDE) - 2
 def loosen(states: States, i: int, player: int, own: Any) -> int:
     """Make the quilt of a player, whose prospects are ``own``, a loose one.
 
-    Returns how many points more this leaves to the player: those of dead cells that nothing can cover.
+    Return the points that the player gains by this: the penalty of dead cells that nothing can cover.
     """
     dead = min(own["num_dead"], own["specials"])
     left = count_cells(own["live"][0], own["live"][1]) + dead

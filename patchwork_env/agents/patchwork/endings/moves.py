@@ -1,10 +1,10 @@
-"""Bounds of what players can still score in an ending, and the moves worth looking at.
+"""Bounds of the points that players can still gain in an ending, and the moves that are not dominated.
 
 *Live* cells are those that some patch, which the player may come to buy, can cover together with other empty
 cells. All other empty cells are *dead*: only special patches can cover them. Patches that are never offered
 again or become too expensive may count as available, never the reverse.
 
-Worth looking at are all moves but placements that another one dominates. Two placements of the same patch
+All moves are tried but placements that another one dominates. Two placements of the same patch
 lead to positions that differ in one quilt alone. With ``E`` the empty cells of a quilt and ``L`` its live
 cells, quilt A is at least as good for its owner as quilt B, which has as many empty cells, if
 
@@ -117,9 +117,9 @@ def write_prospects(states: States, i: int, player: int, is_loose: bool, out: Pr
 
 @kernel
 def _find_patches(states: States, i: int, player: int, marks: int, room: int, own: Any) -> None:
-    """Write what concerns the patches that a player may come to buy.
+    """Write the fields about the patches that a player may come to buy.
 
-    On a loose quilt all those fit that have no more cells than its ``room``, which is else -1.
+    ``room`` is the number of cells of a loose quilt, which limits the size of patches; else -1.
     """
     empty_0, empty_1 = own["empty"][0], own["empty"][1]
     live_0, live_1 = _U0, _U0
@@ -226,7 +226,7 @@ def _find_squares(own: Any, first: int) -> None:
             own["needed"] = min(own["needed"], lacking)
 
 
-# --- moves that are worth looking at ------------------------------------------------------------------------
+# --- moves that are not dominated ---------------------------------------------------------------------------
 
 
 MOST_PLACEMENTS = 448  # the most placements of one patch, those on an empty quilt

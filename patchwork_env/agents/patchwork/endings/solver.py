@@ -91,7 +91,7 @@ def new_solver() -> Solver:
 
 @kernel
 def is_ending(states: States, i: int) -> bool:
-    """Whether so few spaces are left that it is worth a try to solve a position."""
+    """Whether a position has few enough spaces left to try to solve it."""
     position = states[i]["position"]
     return bool(2 * LAST_SPACE - signed(position[0]) - signed(position[1]) <= _MOST_SPACES)
 
@@ -251,7 +251,7 @@ def _list_choices(solver: Solver, ply: int, width: int, loose: int) -> int:
 
 @kernel
 def _read_bounds(solver: Solver, ply: int, now: int, loose: int) -> tuple[int, int, int]:
-    """Return what is known of a value: bounds, and an action that was best before, or ``NO_ACTION``."""
+    """Return bounds of a value, from the table and the prospects, and the best known action."""
     states, key = solver.states, solver.keys[ply]
     solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):

@@ -1,7 +1,7 @@
 """Levels for people in Patchwork: how each judges moves.
 
-The beginner judges by eye, what a move costs and brings and how tidy the quilt is afterwards; the others by
-the champion's learned value, one of them with a short look ahead.
+The beginner judges by eye: the costs and gains of a move, and the tidiness of the quilt after it. The other
+levels use the champion's learned value, one of them with a short search.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ HABITS = {
 }
 """The levels below the champion's; docs/play/levels.md describes them."""
 _POINTS_OF_UTILITY = 15
-"""The worth of a unit of utility: in mid-game, a point more wins about one game in thirty more."""
+"""The points of a unit of utility: in mid-game, a point raises the chance to win by about 1/30."""
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
 """The most pairs of neighbors that a number of cells can have."""
 
-# The beginner judges by eye: spares buttons, thinks too little of time and income, and overlooks that a move
-# may keep the turn, a special patch or the bonus tile. A weight of 1 is what something is worth.
+# The beginner spares buttons, underrates time and income, and overlooks that a move may keep the turn, reach
+# a special patch or the bonus tile. A weight of 1 is the true worth.
 _INCOME = 0.8  # the weight of an income button at every income mark ahead
 _PRICE, _TIME = 1.1, 0.8  # of a button that is spent, and of a space that the token moves
 _COVER = 1.0  # of a covered cell, which saves two points

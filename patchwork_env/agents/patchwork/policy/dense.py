@@ -1,12 +1,12 @@
 """Policies in the form that other libraries expect: masks in, all 2026 actions out. Needs torch.
 
-The features of :mod:`.policy_features` are here in plain operations on tensors, for all actions at once,
-which can be exported; compiled code counts them for lists of legal actions in a fraction of the time.
+The features of :mod:`.features` are computed here by plain tensor operations for all actions at once, which
+can be exported. The compiled code needs a fraction of the time, for lists of legal actions.
 
-Every cell of a quilt is of a *sort*: empty or covered, with so many empty neighbors. What a placement makes
-of the sort of a cell depends only on whether it covers the cell, and on how many of its neighbors. Hence the
-changes that all placements make are one product: of the sorts of the cells around every anchor, and of a
-table for every shape. A position takes most of a megabyte while this is computed.
+The *sort* of a cell says whether it is covered, and how many empty neighbors it has. A placement changes the
+sort of a cell depending only on whether it covers the cell, and how many of its neighbors. So the changes by
+all placements are one product: the sorts of the cells around every anchor, times a table for every shape. A
+position takes most of a megabyte meanwhile.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ from patchwork_env.patchwork.observation import BOX, BUTTONS_FEATURE, PLAYER_FEA
 from patchwork_env.patchwork.tables import INCOMES_UP_TO
 
 _NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
-"""Pieces are nothing (what advancing places, and what the circle holds past its end), the patches as
-``index + 1``, and special patches."""
+"""Pieces: none (for advancing, and past the end of the circle), patches as ``index + 1``, special patches."""
 _PIECES = NUM_PATCHES + 2
 _EMPTY_SORTS = 5  # sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones
 _SORTS = 2 * _EMPTY_SORTS
@@ -254,7 +253,7 @@ def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _best_placements(placements: Tensor, legal: Tensor) -> Tensor:
-    """Summarize the legal placements of each kind, ``(n, NUM_KINDS, 3)``; see :func:`.policy_features`."""
+    """Summarize the legal placements of each kind, ``(n, NUM_KINDS, 3)``; see :mod:`.features`."""
     figures = placements.unbind(2)
     judged = torch.stack([(2 * figures[5] + figures[6]) / 4, figures[7] / 4 + 3], 1)
     judged = judged.where(legal.unsqueeze(1), -torch.inf)
@@ -271,7 +270,7 @@ def _of_maps(table: Tensor, offered: Tensor) -> Tensor:
 
 
 def _with_outside(of_cells: Tensor, value: float, dim: int) -> Tensor:
-    """Add a cell that stands for all outside of the quilt, and that windows point to."""
+    """Append a cell that stands for everything outside of the quilt."""
     return torch.cat([of_cells, torch.full_like(of_cells.narrow(dim, 0, 1), value)], dim)
 
 

@@ -6,7 +6,7 @@ does not depend on how many placements a patch has. Only legal actions enter the
 lists (:mod:`~patchwork_env.agents.ragged`).
 
 With ``features``, the network reads figures of positions and of what every action leads to
-(:mod:`.policy_features`), and with ``offers`` also what is offered then. Kinds are scored by their figures
+(:mod:`.features`), and with ``offers`` also what is offered then. Kinds are scored by their figures
 together with the trunk, placements by a product of theirs with weights that the trunk gives. With
 ``lookahead``, the value of the position after each kind of move is part of its score, unless its weights
 there are 0: such a network does not look, and takes no time for it.

@@ -1,7 +1,6 @@
 """Agents that play a policy from an ONNX file. Needs onnxruntime, the extra ``onnx``, and not PyTorch.
 
-Such a file holds one model, which `onnx_export` writes. For a batch of any
-size ``n`` it computes:
+Such a file holds one model, which `onnx_export` writes. It computes for a batch of any size ``n``:
 
 =====================  ======================  ===============================================================
 input or output        content
@@ -76,7 +75,7 @@ class OnnxAgent(SamplingAgent):
             return actions
         (log_probabilities,) = self._run(states, "log_probabilities")
         if np.isnan(log_probabilities).any():
-            raise ValueError(f"{self.name} gives probabilities that are no numbers")
+            raise ValueError(f"{self.name} gives probabilities that are not numbers")
         return sample_legal(states, log_probabilities, self._random)
 
     def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -123,8 +122,8 @@ def _start(model: bytes, name: str) -> onnxruntime.InferenceSession:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no class in common but this
         is_text = not isinstance(error, UnicodeDecodeError)
-        reason = short_repr(str(error), 300) if is_text else "a name in it is no text"
-        raise ValueError(f"{name} is no ONNX model that onnxruntime reads: {reason}") from None
+        reason = short_repr(str(error), 300) if is_text else "a name in it is not UTF-8"
+        raise ValueError(f"{name} is not an ONNX model that onnxruntime reads: {reason}") from None
     _check(session, name)
     return session
 

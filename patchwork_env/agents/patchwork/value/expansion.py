@@ -1,8 +1,8 @@
 """The successors of a position, evaluated one by one.
 
-Positions after one move differ little from each other: all purchases of one patch share everything but one
-quilt, and that quilt differs from the one before in the windows around the patch. Only those are summed anew.
-In a search most quilts come again, in positions that differ elsewhere: see :mod:`.quilt_cache`.
+Successors differ little from each other. All purchases of one patch share everything but one quilt, and that
+quilt changes only in the windows around the patch: only these windows are summed anew. In a search, most
+quilts occur in many positions: see :mod:`.quilt_cache`.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 LIKELY = 16
-"""The number of placements of a patch that are likely enough. Values are learned from play among that many;
-of the others they know little, and the best of hundreds of guesses is seldom a good one."""
+"""The number of likely placements of a patch. Values are learned from play among these placements, and are
+unreliable for others."""
 
 
 class Expansion(NamedTuple):
     """The successors of a position, and the memory of one thread to evaluate them.
 
-    The first fields have ``MAX_LEGAL_ACTIONS`` entries, of which as many count as :func:`expand` returns.
+    The first fields have ``MAX_LEGAL_ACTIONS`` entries; :func:`expand` returns how many are valid.
     """
 
     actions: npt.NDArray[np.int16]  # ascending
@@ -80,10 +80,7 @@ class Expansion(NamedTuple):
 
 
 def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
-    """Return buffers for one thread, with a cache of so many quilts, a power of two up to 2**20.
-
-    A search has more of them than a position.
-    """
+    """Return buffers for one thread, with a cache of ``quilts`` quilts, a power of two up to 2**20."""
     cache = QuiltCache(aligned_records(KNOWN_QUILT, quilts), np.ones(1, np.uint64), np.zeros(1, np.int64))
     return Expansion(
         np.empty(engine.MAX_LEGAL_ACTIONS, np.int16),
@@ -249,7 +246,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
 def _prefetch_quilt(
     states: States, i: int, player: int, action: int, role: int, expansion: Expansion
 ) -> None:
-    """Ask for what is known of the quilt after a placement, which is evaluated next."""
+    """Prefetch the cache entry of the quilt after a placement, which is evaluated next."""
     word_0, word_1 = placements.cells_of(states, i, action)
     before, cache = states[i]["quilt"][player], expansion.quilts
     place = place_of(cache, before[0] | word_0, before[1] | word_1)
@@ -261,7 +258,7 @@ def _prefetch_quilt(
 
 @kernel(inline=True)
 def _place_elsewhere(states: States, i: int, player: int, action: int, successor: States) -> None:
-    """Make of the position after a placement that after another one of the same patch."""
+    """Change the position after a placement to that after another placement of the same patch."""
     word_0, word_1 = placements.cells_of(states, i, action)
     before, after = states[i]["quilt"][player], successor[0]["quilt"][player]
     after[0], after[1] = before[0] | word_0, before[1] | word_1
@@ -271,7 +268,7 @@ def _place_elsewhere(states: States, i: int, player: int, action: int, successor
 
 @kernel(inline=True)
 def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
-    """Return the place of a player's quilt in the cache, which has its sum then."""
+    """Return the place of a player's quilt in the cache; its sum is computed if needed."""
     words, buffer = states[i]["quilt"][player], expansion.buffer[0]
     place = place_of(expansion.quilts, words[0], words[1])
     if not knows(expansion.quilts, place, words[0], words[1]):
@@ -369,7 +366,7 @@ def _add_known_quilt(
 
 
 class Payoffs(NamedTuple):
-    """The weights of what a player wants: to win, and points."""
+    """The weights of winning and of points in a player's utility."""
 
     outcome: float  # the utility of a win, and of a loss with a minus
     margin: float  # the utility of a point of the player's own
@@ -379,7 +376,7 @@ class Payoffs(NamedTuple):
 
 
 TO_WIN = Payoffs(1.0, 1 / 300)
-"""To win first of all, and to care for the margin where the outcome is safe or lost."""
+"""To win; the margin matters where the outcome is nearly certain."""
 TO_WIN_RICHLY = Payoffs(1.0, 1 / 90, -1.0)
 """To win games with many points, of both players: a win instead of a loss counts as much as 180 points."""
 FOR_MARGIN = Payoffs(0.0, 1 / 40)

@@ -1,14 +1,14 @@
 """The features of a position, and the patterns of its quilts, as rows of two tables.
 
-Everything is seen by the player to move. Each feature has a range of rows of its own, of which one is
-chosen; numbers beyond a range count as its last one. Only the rows of :func:`list_fit_rows` and
+Features are from the view of the player to move. Each feature has a range of rows, and a position selects one
+of them; numbers beyond a range are clipped. Only the rows of :func:`list_fit_rows` and
 :func:`list_square_rows` depend on where patches lie on a quilt. The rows of :func:`list_left_rows` hardly
 change from one position to the next.
 
-The second table has the patterns in small windows of a quilt. A quilt is seen through 81 windows of 3x3
-cells, one around each cell, and 64 windows of 4x4 cells, one at each place at which it shows at most one row
-and one column beyond the border. Cells beyond the border count as covered. Two windows that are turns or
-flips of each other share a row, so that all eight symmetric views of a quilt have the same rows. The rows of
+The second table has the patterns in small windows of a quilt. A quilt has 81 windows of 3x3
+cells, one around each cell, and 64 windows of 4x4 cells, which extend beyond the border by at most one row
+and one column. Cells beyond the border count as covered. Windows that are turns or flips of each other share
+a row, so that all eight symmetric views of a quilt have the same rows. The rows of
 the 3x3 windows also depend on the distance of their middle from the border.
 """
 
@@ -29,7 +29,7 @@ from patchwork_env.patchwork.state import NOBODY, States
 _SPACES = components.LAST_SPACE + 1
 _BUTTONS, _INCOMES, _PROJECTED = 100, 40, 200
 _SEEN, _AHEAD = 16, 8
-"""The number of patches, from the neutral token on, whose order counts; and of those whose fits count too."""
+"""The number of next patches whose order is a feature; and of those whose placements are counted."""
 _BEHIND, _LEADS = 10, 64
 """The range of the lead of the other player, in spaces: it begins at ``-_BEHIND`` and has ``_LEADS`` rows."""
 _MARGINS = 100
@@ -155,7 +155,7 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
 
 @kernel(inline=True)
 def _offer_class(states: States, i: int, mover: int, patch: int) -> int:
-    """Whether the other player can pay for a patch, and the mover, who would move again, and earn income."""
+    """Return four bits: the other player can pay for a patch; the mover can, moves again, earns income."""
     if patch == components.NUM_PATCHES:
         return 0
     buttons, position = states[i]["buttons"], states[i]["position"]

@@ -215,14 +215,14 @@ def evaluate(states: States, i: int, all_weights: Quantized, buffers: Buffer) ->
 
 @kernel
 def write_left(out: Rows, states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Write the part of the first layer that the patches which are left make."""
+    """Write the part of the first layer from the remaining patches."""
     count = features.list_left_rows(states, i, buffer["rows"])
     add_features(out, _NO_SUM, buffer["rows"], count, weights)
 
 
 @kernel
 def add_game(out: Rows, base: Rows, states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Write the part ``base`` of the first layer plus all else that quilts do not change to ``out``."""
+    """Write the part ``base`` of the first layer plus all other features but those of quilts to ``out``."""
     count = features.list_game_rows(states, i, buffer["rows"])
     add_features(out, base, buffer["rows"], count, weights)
 
@@ -238,7 +238,7 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
 
 @kernel
 def write_product(out: Shorts, quilt: Rows, role: int, weights: Record, buffer: Record) -> None:
-    """Write what the embedding of a quilt adds to the first layer in a role; the own one brings the bias."""
+    """Write the product of a quilt's embedding for the first layer in a role; role 0 adds the bias."""
     _rectify_quilt(buffer["quilt_units"], quilt)
     for block in range(HIDDEN // _BLOCK):
         layer = weights["quilts"][role, block]
@@ -248,7 +248,7 @@ def write_product(out: Shorts, quilt: Rows, role: int, weights: Record, buffer: 
 
 @kernel
 def values_of(weights: Record, buffer: Record) -> tuple[float, float]:
-    """Write all ``outputs``, from the first layer; return the margin and the probability to win."""
+    """Compute all ``outputs`` from the first layer; return the margin and the probability to win."""
     hidden, hidden_2, outputs = buffer["hidden_units"], buffer["hidden_2"], buffer["outputs"]
     layer_2, layer_3 = weights["layer_2"], weights["layer_3"]
     _rectify_hidden(hidden, buffer["hidden"])

@@ -1,6 +1,7 @@
-"""A cache of quilts, which most positions of a search share with others.
+"""A cache of quilts: most positions of a search share their quilts with others.
 
-A quilt has one place in the cache, where it replaces another quilt. All entries hold for one set of weights.
+The hash of a quilt gives its only place, where it replaces an older one. All entries are for one set of
+weights.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ KNOWN_QUILT = record_type(
 
 
 class QuiltCache(NamedTuple):
-    """The cache of one search after the other."""
+    """The cache; entries of earlier searches are invalid."""
 
     quilts: npt.NDArray[np.void]  # of KNOWN_QUILT
     search: npt.NDArray[np.uint64]  # (1,), the number of the search; only quilts with this number are known
@@ -64,7 +65,7 @@ def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
 
 @kernel(inline=True)
 def knows(cache: QuiltCache, place: int, word_0: np.uint64, word_1: np.uint64) -> bool:
-    """Whether an entry is that of a quilt; if not, it becomes a new one, with all that takes long unknown."""
+    """Whether an entry is that of a quilt; if not, it becomes an entry of this quilt without products."""
     quilt = cache.quilts[place]
     key = quilt["key"]
     if key[0] == word_0 and key[1] == word_1 and key[2] == cache.search[0]:
