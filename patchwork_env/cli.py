@@ -24,7 +24,7 @@ COMMANDS = {
     "gauntlet": "rate an agent against a fixed pool of reference players",
     "review": "review a game: the odds after every move, and the costliest mistakes",
     "analyse": "analyse a position: the best moves, expected results, and lines of play",
-    "report": "write a page about a run, or about several",
+    "report": "write a page about a run",
     "compare": "compare configurations by several runs of each: tables and curves, with intervals",
     "dataset": "record games as a dataset of Minari",
     "export": "write the policy of a checkpoint as an ONNX file",

@@ -1,13 +1,11 @@
 """Write a page about a run, ended or not, as one HTML file without other files.
 
 patchwork-env report runs/ppo
-patchwork-env report runs/ppo runs/ppo-2 --out comparison.html
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
@@ -18,12 +16,9 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env repor
     """Run the command; return the exit code."""
     parser = CommandParser(__doc__)
     option = parser.add_argument
-    option("runs", nargs="+", type=Path, metavar="RUN_DIR", help="the folder of a run")
-    option(
-        "--out", type=Path, metavar="FILE", help="the page (RUN_DIR/report.html); required for several runs"
-    )
+    option("run", type=Path, metavar="RUN_DIR", help="the folder of a run")
+    option("--out", type=Path, metavar="FILE", help="the page (default: RUN_DIR/report.html)")
     add_overwrite(parser)
-    parser.set_defaults(fail=parser.error)
     return run_command(parser, _run, arguments, program, "train")
 
 
@@ -31,19 +26,12 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.reports.run_page import render_page
     from patchwork_env.learning.reports.run_results import read_result
 
-    if len(options.runs) > 1 and options.out is None:
-        options.fail("several runs need --out FILE")
     if options.out:
         check_file_path(options.out, "--out")
         check_place(options, options.out, "--out")
     else:
         refuse(options, ["overwrite"], "it is for --out; the page in the folder of a run is replaced")
-    runs = [read_result(folder) for folder in options.runs]
-    labels = [run.label for run in runs]
-    for k, run in enumerate(runs):
-        if labels.count(run.label) > 1:  # folders of one name in different places
-            runs[k] = replace(run, label=run.source)
-    out = options.out or options.runs[0] / "report.html"
-    write_text(out, render_page(runs))
+    out = options.out or options.run / "report.html"
+    write_text(out, render_page(read_result(options.run)))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
     return 0

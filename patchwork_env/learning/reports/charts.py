@@ -54,13 +54,11 @@ def draw(
     *,
     is_share: bool = False,
     y_range: tuple[float, float] | None = None,
-    has_legend: bool = False,
 ) -> Markup:
     """Draw curves, at least one, into one chart, with the figures of every place as tool tips.
 
     ``x_title`` is the unit of the horizontal axis; shares are percentages, from 0 on; ``y_range`` has the
-    ends of the vertical axis if these are not those of the curves; ``has_legend`` gives a single curve one,
-    too.
+    ends of the vertical axis if these are not those of the curves.
     """
     curves = [one._replace(curve=thinned(one.curve)) for one in series]
     last = max(float(one.curve.places.max()) for one in curves)
@@ -95,7 +93,7 @@ def draw(
             ]
     parts += _strips(curves, to_x, lambda curve, k: _describe(curve, k, x_title, write))
     picture, legend = "\n".join(parts), ""
-    if len(curves) > 1 or has_legend:
+    if len(curves) > 1:
         items = (f'<li><span class="swatch {one.style}"></span>{escape(one.label)}</li>' for one in curves)
         legend = f'\n<ul class="legend">{"".join(items)}</ul>'
     return Markup(

@@ -52,15 +52,10 @@ def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
     [
         ("gredy --against random", "there is no agent 'gredy'"),
         ("greedy greedy --against random", "agents are measured once; given more than once: greedy"),
-        ("greedy --against random none/here", "there is no checkpoint at 'none/here'"),
         ("greedy --against random --games 21", "games is 21; it must be even"),
-        ("greedy --against random --workers 0", "workers is 0"),
         ("greedy --against random --json none/here.json", "there is no folder none for here.json"),
         ("greedy --against random --json .", "is a folder"),
-        ("greedy --against random --order known", "patchwork has no option 'order'"),
         ("greedy --against random --sprt 20 0", "the Elo of H0 must be lower than that of H1"),
-        ("greedy --against random --sprt 0 inf", "the Elo of H1 is inf; it must be a finite number"),
-        ("greedy --against random mcts --game nmbr9", "agent 'mcts' plays patchwork, not nmbr9"),
     ],
 )
 def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):

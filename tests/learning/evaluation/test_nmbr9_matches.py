@@ -100,12 +100,6 @@ def test_agents_are_not_shown_the_order_of_the_cards_to_come():
     assert {game.order for spy in sides for game in spy.shown} == {"known"}
 
 
-@pytest.mark.slow
-def test_equal_seeds_give_equal_matches_whatever_the_processes():
-    first, again, shared = (match("random", "greedy", 130, workers=workers) for workers in (1, 1, 2))
-    assert first.games.as_dict() == again.games.as_dict() == shared.games.as_dict()
-
-
 def test_agents_of_different_games_do_not_meet():
     nmbr9_only = Spy("solitaire")
     nmbr9_only.games = ("nmbr9",)

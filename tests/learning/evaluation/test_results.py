@@ -46,13 +46,6 @@ def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins, n)
     assert win_rate_interval(pairs) == pytest.approx(agresti_coull(wins, n), abs=1e-4)
 
 
-def test_the_interval_of_many_pairs_is_that_of_the_bootstrap():
-    random = np.random.default_rng(1)
-    pairs = random.choice([0.0, 0.5, 1.0], 400, p=[0.2, 0.3, 0.5])
-    means = random.choice(pairs, (4000, len(pairs))).mean(1)
-    assert win_rate_interval(pairs) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.005)
-
-
 def test_the_interval_lies_within_zero_and_one_and_holds_the_rate():
     for pairs in ([0.0], [0.5], [1.0], [1.0] * 50, [0.5] * 50, [0.0, 1.0], [0.5, 1.0]):
         low, high = win_rate_interval(np.array(pairs))

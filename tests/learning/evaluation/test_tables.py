@@ -4,8 +4,7 @@ import csv
 import io
 
 from patchwork_env.core.names import aligned
-from patchwork_env.learning.commands import evaluate, gauntlet
-from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.tables import CSV, LATEX, MARKDOWN, Column, Table, render
 
@@ -69,8 +68,7 @@ def test_csv_is_the_first_table_in_full_precision():
     ]
 
 
-def test_commands_print_tables_in_all_formats(monkeypatch, capsys):
-    monkeypatch.setattr(ratings, "DRAWS", 50)
+def test_commands_print_tables_in_all_formats(capsys):
     arguments = ["greedy", "--against", "random", "--games", "20"]
     for form, sign in ((LATEX, r"\end{tabular}"), (MARKDOWN, "| --- |")):
         assert evaluate.main([*arguments, "--format", form]) == 0
@@ -82,18 +80,3 @@ def test_commands_print_tables_in_all_formats(monkeypatch, capsys):
     assert float(row["wins"]) == result.win_rate
     assert (float(row["wins, lower end"]), float(row["wins, upper end"])) == result.interval
     assert float(row["score difference"]) == result.score_difference
-    of_gauntlet = [
-        "random",
-        "--skip",
-        "ppo-v1",
-        "ppo-quick-v1",
-        "--version",
-        "1",
-        "--games",
-        "2",
-        "--workers",
-        "1",
-    ]
-    assert gauntlet.main([*of_gauntlet, "--format", CSV]) == 0
-    rows = csv.DictReader(io.StringIO(capsys.readouterr().out))
-    assert [float(row["wins"]) <= 1 for row in rows] == [True, True]

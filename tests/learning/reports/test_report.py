@@ -74,9 +74,9 @@ def page(run, tmp_path_factory):
     return report(tmp_path_factory.mktemp("pages"), run)
 
 
-def report(folder, *runs):
+def report(folder, run):
     out = folder / "page.html"
-    assert main([*map(str, runs), "--out", str(out), "--overwrite"]) == 0
+    assert main([str(run), "--out", str(out), "--overwrite"]) == 0
     return Page(out.read_text(encoding="utf-8"))
 
 
@@ -198,22 +198,6 @@ def test_files_of_other_versions(run, tmp_path):
     assert "not stated" in page.text
 
 
-def test_several_runs_are_laid_over_each_other(run, tmp_path):
-    other = write_run(tmp_path / "birch", opponents=("greedy",), iterations=10, evaluations=1)
-    page = report(tmp_path, run, other)
-    assert "<title>walnut, birch</title>" in page.source
-    page.check_titles(
-        "games won against random, over steps", "games won against greedy, over minutes", "loss"
-    )
-    for name in ("walnut", "birch"):
-        assert f"{name}: 50% (" in page.source
-        assert f'<td class="left">{name}</td>' in page.source
-    twin = shutil.copytree(run, tmp_path / "twin" / "walnut")
-    source = report(tmp_path, run, twin).source
-    assert f"<h1>{run}</h1>" in source
-    assert f"<h1>{twin}</h1>" in source
-
-
 # --- names that would like to be more -----------------------------------------------------------------------
 
 EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
@@ -252,18 +236,12 @@ def assert_fails(capsys, arguments, *messages):
     assert all(message in captured.err for message in messages)
 
 
-def test_folders_that_have_no_page(tower, tmp_path, capsys):
+def test_folders_that_have_no_page(tmp_path, capsys):
     assert_fails(capsys, [tmp_path], f"{tmp_path} is no run: it holds no config.yaml")
     assert_fails(capsys, [tmp_path / "missing"], "is no run")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "quilt").mkdir()
     config = tmp_path / "quilt" / "config.yaml"
-    config.write_text(dump_config(PpoConfig()))
-    assert_fails(
-        capsys,
-        [tower, tmp_path / "quilt", "--out", tmp_path / "page"],
-        "tower is of nmbr9, quilt is of patchwork",
-    )
     config.write_text("game: chess\n")
     assert_fails(capsys, [tmp_path / "quilt"], "game is 'chess'; known are patchwork, nmbr9")
 
@@ -306,7 +284,7 @@ def test_where_the_page_goes(run, tmp_path, capsys):
     assert f"{folder / 'report.html'}: " in capsys.readouterr().out
     assert_fails(capsys, [folder, "--out", tmp_path], "is a folder")
     assert_fails(capsys, [folder, "--out", tmp_path / "no" / "page.html"], "no")
-    for arguments in ([], [str(folder), str(folder)], [str(folder), "--nonsense"]):
+    for arguments in ([], [str(folder), "--nonsense"]):
         with pytest.raises(SystemExit) as caught:
             main(arguments)
         assert caught.value.code == 2
