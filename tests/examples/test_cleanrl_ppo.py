@@ -1,7 +1,5 @@
 """The PPO in one file: it trains and measures, and its advantages are those of the definition."""
 
-import re
-
 import gymnasium
 import numpy as np
 import pytest
@@ -26,16 +24,6 @@ def batch(network):
     envs = gymnasium.make_vec(NAME, 3, opponent=opponent, rewards="margin").unwrapped
     envs.reset(seed=1)
     return example.collect(envs, network, np.random.default_rng(0))
-
-
-@pytest.mark.slow
-def test_it_trains_measures_and_saves(start, tmp_path):
-    arguments = "--total-steps", "4000", "--num-envs", "32", "--games", "4", "--out", "mine"
-    printed = start("cleanrl_ppo.py", *arguments)
-    steps = [int(number) for number in re.findall(r"^steps +(\d+)", printed, re.MULTILINE)]
-    assert steps[-1] >= 4000
-    assert "ppo against greedy: 4 games" in printed
-    assert toolbox.play_matches(str(tmp_path / "mine"), "random", games=2).agent == str(tmp_path / "mine")
 
 
 def test_learning_changes_every_parameter(network, batch):

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from patchwork_env.integrations.mcp.server import create_server
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.patchwork import Game
-from tests.integrations.mcp.test_session import play_through
+from tests.integrations.mcp.test_session import WORD
 
 pytestmark = pytest.mark.libraries
 
@@ -37,6 +37,16 @@ async def ask(client, tool, **arguments):
     return content.text
 
 
+async def play_through(ask, game_id):
+    """Plays the middle one of the listed placements until the game is over; returns the last text."""
+    told = await ask("show", game_id=game_id)
+    while "The game is over" not in told:
+        words = WORD.findall(await ask("ask", game_id=game_id, request="placements"))
+        words = words or WORD.findall(await ask("ask", game_id=game_id, request="moves"))
+        told = await ask("play", game_id=game_id, move=words[len(words) // 2])
+    return told
+
+
 def run(talk, server=None, **options):
     """Has a client talk with a server."""
 
@@ -51,6 +61,7 @@ def run(talk, server=None, **options):
 def test_whole_games_are_played_in_every_version_of_the_protocol(mode, game):
     async def talk(client):
         told = await ask(client, "new_game", game=game, opponent="greedy", seed=3)
+        assert "Moves: '" in told  # the rules
         game_id = re.match("game_id: (.*)", told)[1]
         await ask(client, "hint", game_id=game_id, agent="greedy")
         end = await play_through(partial(ask, client), game_id)

@@ -43,30 +43,6 @@ def ask(session, tool, **arguments):
     return asyncio.run(session.call(tool, arguments))
 
 
-async def play_through(ask, game_id):
-    """Plays the middle one of the listed placements until the game is over; returns the last text."""
-    told = await ask("show", game_id=game_id)
-    while "The game is over" not in told:
-        words = WORD.findall(await ask("ask", game_id=game_id, request="placements"))
-        words = words or WORD.findall(await ask("ask", game_id=game_id, request="moves"))
-        told = await ask("play", game_id=game_id, move=words[len(words) // 2])
-    return told
-
-
-def play_out(session, game_id):
-    return asyncio.run(play_through(lambda tool, **given: session.call(tool, given), game_id))
-
-
-def test_whole_games_are_played(session):
-    told = ask(session, "new_game", game="nmbr9", order="free", players=1)
-    assert "Moves: '" in told  # the rules
-    play_out(session, "nmbr9-1")
-    game = session.game("nmbr9-1")
-    assert game.is_over
-    assert game.num_players == 1
-    assert game.notation().strip() in ask(session, "show", game_id="nmbr9-1")
-
-
 def test_an_opponent_answers_and_undo_goes_back_to_the_clients_own_move(session):
     told = ask(session, "new_game", opponent="greedy", seat=1, seed=7)
     assert "greedy answered: player 0: " in told
@@ -131,18 +107,14 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session):
         ("play", {"game_id": FIRST}, "lacks 'move'; the arguments are game_id, move"),
         ("play", {"game_id": FIRST, "move": "+", "mov": "+"}, "no argument 'mov'; did you mean 'move'"),
         ("play", {"game_id": FIRST, "move": 3}, "move is 3: Input should be a valid string"),
-        ("play", {"game_id": FIRST, "move": "+" * 999}, "String should have at most 200 characters"),
         ("play", {"game_id": FIRST, "move": "12/0@i9"}, "is not legal: it is 2 high and 3 wide"),
         ("play", {"game_id": "p-9", "move": "+"}, "there is no game 'p-9'; the games are: patchwork-1"),
-        ("new_game", {"game": "chess"}, "there is no game 'chess'"),
         ("new_game", {"players": 3}, "patchwork has no option 'players'; it has seed, variant"),
         ("new_game", {"seat": 2}, "seat is 2; allowed are 0 to 1"),
-        ("new_game", {"seed": -1}, "seed"),
         ("new_game", {"opponent": "nmbr9_champion:fast"}, "plays nmbr9, not patchwork"),
         ("new_game", {"opponent": "os:getcwd"}, "would run code"),
         ("new_game", {"notation": "patchwork/1 nonsense"}, "nonsense"),
         ("hint", {"game_id": FIRST, "agent": "os:getcwd"}, "would run code"),
-        ("hint", {"game_id": FIRST, "agent": "program:true"}, "start the server with --opponent"),
         ("new_game", {"opponent": "hf:owner/name"}, "start the server with --opponent"),
         ("analyse", {"game_id": FIRST, "agent": "greedy"}, "agent 'greedy' cannot analyse"),
         ("ask", {"game_id": FIRST, "request": "placements of patch 99"}, "there is no 'patch 99' now"),
@@ -151,7 +123,6 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session):
             {"game_id": FIRST, "seconds": 61},
             "seconds is 61: Input should be less than or equal to 60",
         ),
-        ("analyse", {"game_id": FIRST, "lines": 21}, "lines is 21: Input should be less than or equal to 20"),
     ],
 )
 def test_bad_calls_are_told_what_is_wrong_and_change_nothing(session, tool, arguments, message) -> None:

@@ -216,11 +216,6 @@ def test_chance_has_no_position():
         ("python_patchwork(first_player=2)", "first_player is 2; allowed are -1 to 1"),
         ("python_patchwork(special_patches=edition2015)", "allowed are 'revised', 'edition2014'"),
         ("python_patchwork(rewards=money)", "allowed are 'outcome', 'margin', 'score'"),
-        ("python_nmbr9(players=5)", "players is 5; allowed are 1 to 4"),
-        ("python_nmbr9(order=odd)", "allowed are 'unknown', 'known', 'free'"),
-        ("python_nmbr9(deck=1 2 10)", "digits are 0 to 9"),
-        ("python_nmbr9(copies=9)", "a deck has at most 40"),
-        ("python_nmbr9(deck=1 2,deck_size=3)", "deck_size is 3"),
         ("python_nmbr9(rewards=outcome)", "needs 2 players"),
     ],
 )

@@ -113,15 +113,12 @@ def test_what_an_observation_tells_in_figures(address):
     assert schema["action"]["additionalProperties"] is False
 
 
-def test_bad_answers(address):
+def test_an_answer_may_hold_any_characters(address):
     with session(address) as env:
-        env.reset(seed=3, mistakes=3, penalty=0.5)
-        results = [env.step(text) for text in ("hello", "", "\0\ud83c")]
-    assert [result.reward for result in results] == [-0.5, -0.5, -1.5]
-    assert [result.done for result in results] == [False, False, True]
-    assert [result.observation.mistakes_left for result in results] == [2, 1, 0]
-    assert "is no answer; end with a line " in results[0].observation.text
-    assert "the game is lost" in results[2].observation.text
+        env.reset(seed=3, mistakes=1, penalty=0.5)
+        result = env.step("\0\ud83c")
+    assert (result.reward, result.done, result.observation.mistakes_left) == (-1.5, True, 0)
+    assert "is no answer; end with a line " in result.observation.text
 
 
 def test_long_answers_are_read_from_their_end(address):
@@ -135,12 +132,9 @@ def test_long_answers_are_read_from_their_end(address):
     ("options", "message"),
     [
         ({"seed": -1}, "seed is -1"),
-        ({"seed": "x"}, "seed must be an integer"),
         ({"episode_id": 3}, "episode_id is 3"),
         ({"opponent": "os:system"}, "is not offered"),
-        ({"opponent": "/etc/passwd"}, "is not offered"),
         ({"penalti": 1}, "there is no option 'penalti'; did you mean 'penalty'?"),
-        ({"penalty": "x"}, "penalty is 'x'"),
     ],
 )
 def test_refused_resets_leave_the_episode(address, options, message):
@@ -150,15 +144,6 @@ def test_refused_resets_leave_the_episode(address, options, message):
             env.reset(**options)
         assert env.state().episode_id == "mine"
         assert env.step("moves").observation.kind == "answer"
-
-
-def test_failing_opponents_are_errors_and_change_nothing(address):
-    with session(address) as env:
-        env.reset(seed=4, opponent="tests.play.odd_agents:raises")
-        for _ in range(2):
-            with pytest.raises(RuntimeError, match="odd_agents:raises' failed: ZeroDivisionError"):
-                env.step("+")
-        assert env.state().move_number == 0
 
 
 def raw(address, **options):
@@ -183,15 +168,11 @@ def test_messages_that_are_too_long_end_the_session_alone(address):
 @pytest.mark.parametrize(
     ("message", "code"),
     [
-        ("{", "INVALID_JSON"),
-        ('{"type": "dance"}', "UNKNOWN_TYPE"),
-        ('{"type": "step", "data": {}}', "VALIDATION_ERROR"),
         ('{"type": "step", "data": {"text": 3}}', "VALIDATION_ERROR"),
         ('{"type": "step", "data": {"text": "+", "move": "+"}}', "VALIDATION_ERROR"),
         (json.dumps({"type": "step", "data": {"text": "x" * (LONGEST_TEXT + 1)}}), "VALIDATION_ERROR"),
         ('{"type": "reset", "data": {"self": 1}}', "EXECUTION_ERROR"),
         ("[" * 100_000, "SESSION_ERROR"),
-        ("[]", "SESSION_ERROR"),
     ],
     ids=lambda value: value[:40],
 )
@@ -247,20 +228,6 @@ def test_without_a_server(game):
     assert env.state.has_ended
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"game": "chess"}, "there is no game 'chess'"),
-        ({"opponent": "gredy"}, "'gredy' is not offered"),
-        ({"idle_seconds": 0}, "idle_seconds is 0"),
-    ],
-)
-def test_what_a_server_cannot_do_is_told_when_it_starts(options, message):
-    """And what the command refuses, too."""
-    with pytest.raises(ValueError, match=message):
-        create_app(**options)
-
-
 # --- the command --------------------------------------------------------------------------------------------
 
 
@@ -287,11 +254,9 @@ def test_serves_until_ctrl_c():
     [
         (["--set", "penalti=1"], "there is no option 'penalti'; did you mean 'penalty'?"),
         (["--set", "penalty"], "'penalty' is not a setting such as 'penalty=0.2'"),
-        (["--set", "penalty=NaN"], "penalty is"),
+        (["--idle-seconds", "0"], "idle_seconds is 0"),
         (["--port", "70000"], "the port is 70000; allowed are 0 to 65535"),
-        (["--sessions", "0"], "sessions is 0"),
         (["--opponent", "gredy"], "there is no agent 'gredy'"),
-        (["--game", "nmbr9", "--set", "players=7"], "players is 7; allowed are 1 to 4"),
     ],
 )
 def test_what_is_wrong_is_told(arguments, message, capsys):

@@ -116,8 +116,6 @@ def test_seats_and_past_selves_are_drawn_in_their_shares(players):
         ((MAIN, "past_4"), 1.0, [("past_4", 1.0)]),
         (("past_4", MAIN), -1.0, [("past_4", 0.0)]),
         (("past_4", MAIN, "past_4"), 0.25, [("past_4", 0.5)]),
-        (("past_4", MAIN, "past_4"), -0.5, [("past_4", 0.0)]),
-        ((MAIN, "past_4"), 0.0, [("past_4", 0.5)]),
         ((MAIN, MAIN), 1.0, []),
     ],
 )

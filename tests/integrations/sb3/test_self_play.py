@@ -1,15 +1,12 @@
 """Stock MaskablePPO by self-play in a few lines: opponents, evaluations, and files of models."""
 
-import contextlib
 import copy
 import pickle
-import sys
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
-from rich.file_proxy import FileProxy
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
 from stable_baselines3.common.callbacks import BaseCallback
@@ -161,21 +158,12 @@ def test_a_training_that_is_cut_off_is_written_with_the_weights_that_it_has(tmp_
     assert_last_is_of(callback, model)
 
 
-def test_evaluations_are_printed_under_a_progress_bar_in_a_notebook(monkeypatch):
-    """There, displaying a line flushes the stream that the bar has taken: nothing may wait in it."""
-    printed = []
-
-    class Notebook(contextlib.nullcontext):
-        def print(self, text):
-            printed.append(str(text))
-            sys.stdout.flush()
-
-    monkeypatch.setattr(sys, "stdout", FileProxy(Notebook(), sys.stdout))
+def test_evaluations_are_printed(capsys):
     callbacks = [EvaluationCallback(["random"], games=2, every=1, verbose=level) for level in (0, 2)]
     make_model(SelfPlayVecEnv(8, seed=1)).learn(128, callbacks)
     ((turns, _, (result,)),) = callbacks[1].results
     first = f"after 128 decisions ({turns:,} turns), {result.summary()}"
-    assert printed == [first, *result.table().splitlines()]
+    assert capsys.readouterr().out.splitlines() == [first, *result.table().splitlines()]
 
 
 # --- opponents ----------------------------------------------------------------------------------------------

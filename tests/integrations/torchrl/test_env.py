@@ -197,13 +197,9 @@ def test_random_actions_are_uniform():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"game": "go"}, ValueError, "there is no game 'go'"),
-        ({"num_envs": 0}, ValueError, "num_envs"),
         ({"seed": -1}, ValueError, "seed is -1"),
-        ({"rewards": "points"}, ValueError, "rewards is 'points'"),
         ({"sead": 1}, UnknownOptionError, "unexpected keyword argument 'sead'; did you mean 'seed'"),
         ({"seat": 1}, UnknownOptionError, "unexpected keyword argument 'seat'"),
-        ({"opponent": "greedy", "masks": True}, UnknownOptionError, "unexpected keyword argument 'masks'"),
         ({"opponent": "greedi"}, ValueError, "greedi"),
         ({"game": "nmbr9", "opponent": "greedy"}, ValueError, "a game for one player has none"),
     ],
