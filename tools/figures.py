@@ -1,21 +1,16 @@
 """Fills the tables of figures in the pages from benchmarks/figures.
 
-    python -m tools.figures [--check | --old]
+    python -m tools.figures
 
-A page has the table NAME between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``. What is there is
-made of ``benchmarks/figures/tables/NAME.md``, and with ``--check`` only compared with it. In that file
-``{FILE/FIGURE}`` is a figure of ``benchmarks/figures/FILE.json`` with its unit and its interval;
-``{FILE/FIGURE@number}`` is its number alone, and ``@command``, ``@minutes`` … what else is known of it. A
-line with stars is repeated for each figure whose name fits, with what a star stands for in their place. Under
-the table is said where and when its figures were measured. ``--old`` lists the files that are older than the
-code that they measure.
+A page has the table NAME between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``, made of
+``benchmarks/figures/tables/NAME.md``. In that file ``{FILE/FIGURE}`` is a figure of
+``benchmarks/figures/FILE.json`` with its unit and its interval; ``{FILE/FIGURE@number}`` is its number alone,
+and ``@command``, ``@minutes`` … other facts about it. A line with stars is repeated for each figure whose
+name matches. Below the table are the machine and the days on which its figures were measured.
 """
 
-import argparse
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -29,9 +24,6 @@ BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)"
 PLACE = re.compile(r"\{([\w-]+)/([^{}@]+)(?:@(\w+))?\}")
 MARKS = ("", " *", " †", " ‡")
 """Marks after figures: of the machine that most were measured on, and of others."""
-
-NOT_MEASURED = {"patchwork_env.learning.system", "patchwork_env.core.files"}
-"""Modules that benchmarks import to describe the machine and to write files."""
 
 Figure = dict[str, Any]
 
@@ -131,46 +123,13 @@ def filled(text: str) -> str:
     return BLOCK.sub(lambda block: f"{block[1]}{table(block[2])}{block[3]}", text)
 
 
-def outdated() -> dict[str, str]:
-    """The files of figures that are older than the code they measure, with the day of its last change.
-
-    That code is what the benchmark imports from the package, and the benchmark itself.
-    """
-    found = {}
-    for path in sorted(FOLDER.glob("*.json")):
-        file = json.loads(path.read_text(encoding="utf-8"))
-        if script := re.search(r"benchmarks/\w+\.py", file["command"]):
-            text = (PROJECT / script[0]).read_text(encoding="utf-8")
-            modules = set(re.findall(r"^from (patchwork_env\S*) import", text, re.MULTILINE)) - NOT_MEASURED
-            code = [
-                script[0],
-                *(f"{module.replace('.', '/')}{end}" for module in modules for end in ("", ".py")),
-            ]
-            command = ["git", "log", "-1", "--format=%cs", "--", *code]
-            changed = subprocess.run(
-                command, cwd=PROJECT, capture_output=True, text=True, check=True
-            ).stdout.strip()
-            if file["date"] < changed:
-                found[path.stem] = changed
-    return found
-
-
-def main() -> int:
-    """The command."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 if a page is old")
-    parser.add_argument("--old", action="store_true", help="list the files that are older than their code")
-    options = parser.parse_args()
-    if options.old:
-        print(*(f"{name}: its code changed on {day}" for name, day in outdated().items()), sep="\n")
-        return 0
-    old = [page for page in pages() if filled(text := page.read_text(encoding="utf-8")) != text]
-    for page in old:
-        print(f"{page.relative_to(PROJECT)} {'is old' if options.check else 'is written'}")
-        if not options.check:
-            write_text(page, filled(page.read_text(encoding="utf-8")))
-    return int(options.check and bool(old))
+def main() -> None:
+    """Fills the tables of all pages, and prints the pages that have changed."""
+    for page in pages():
+        if (new := filled(old := page.read_text(encoding="utf-8"))) != old:
+            write_text(page, new)
+            print(f"{page.relative_to(PROJECT)} is written")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,8 +1,7 @@
-"""Whether the tests find small faults: seeded mutants of all that is compiled, learns, judges or answers.
+"""Mutation tests: plants small faults at random, and lists those that no test notices.
 
 python -m tools.mutants                                       # or: make mutants
-python -m tools.mutants --folder patchwork_env/search --count 20 --seed 3 --json mutants.json
-python -m tools.mutants --again mutants.json                  # fails if one survives that was caught
+python -m tools.mutants --folder patchwork_env/search --count 20 --seed 3
 
 A mutant is the package with one expression or statement changed. The tests of its module run first, then
 those of its folder, then all others that import the module, up to the first that fails: then it is caught, as
@@ -14,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
 import os
 import random
 import shutil
@@ -189,19 +187,6 @@ def draw(folders: tuple[str, ...], count: int, seed: int) -> list[Mutant]:
     return [pool[number] for number in turns for pool in pools if number < len(pool)][:count]
 
 
-def found_again(before: dict[Mutant, bool]) -> dict[Mutant, bool]:
-    """Earlier mutants where they stand now, and whether they were caught."""
-    now = draw(tuple({mutant.folder: None for mutant in before}), 10**9, 0)
-    results = {}
-    for mutant, caught in before.items():
-        same = [other for other in now if other._replace(line=mutant.line) == mutant]
-        if same:
-            results[min(same, key=lambda other: abs(other.line - mutant.line))] = caught
-        else:
-            print(f"is gone: {mutant}")
-    return results
-
-
 # --- which tests should notice ------------------------------------------------------------------------------
 
 
@@ -279,8 +264,8 @@ def run(mutants: list[Mutant], workers: int) -> dict[Mutant, bool]:
         return dict(zip(mutants, threads.map(judge, mutants), strict=True))
 
 
-def main() -> int:
-    """The command; returns the exit code."""
+def main() -> None:
+    """Tests mutants and prints those that survive."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--folder", nargs="+", default=FOLDERS, help="what is mutated (default: all that counts)"
@@ -288,25 +273,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="the seed by which they are drawn")
     parser.add_argument("--workers", type=int, default=2, help="how many are tested side by side")
-    parser.add_argument("--json", type=Path, help="where to write which were caught")
-    parser.add_argument("--again", type=Path, help="a file of --json, whose mutants are tested again")
     options = parser.parse_args()
-    before: dict[Mutant, bool] = {}
-    if options.again:
-        known = json.loads(options.again.read_text())
-        before = found_again({Mutant(*words): caught for words, caught in known})
-    caught = run(list(before) or draw(tuple(options.folder), options.count, options.seed), options.workers)
-    if options.json:
-        options.json.write_text(json.dumps(list(caught.items()), indent=1))
+    caught = run(draw(tuple(options.folder), options.count, options.seed), options.workers)
     for folder, number in Counter(mutant.folder for mutant in caught).items():
         found = sum(was for mutant, was in caught.items() if mutant.folder == folder)
         print(f"{folder}: {found} of {number} mutants were caught")
     print(*(f"SURVIVED {mutant}" for mutant, was in caught.items() if not was), sep="\n")
-    lost = [mutant for mutant, was_caught in before.items() if was_caught and not caught[mutant]]
-    for mutant in lost:
-        print(f"was caught before, and is not any more: {mutant}")
-    return 1 if lost else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks import install_sizes
 from benchmarks.keeping import MEASURED, figure
-from tests.test_documents import PROJECT
 from tools import figures
 
 FILES = sorted(path.stem for path in figures.FOLDER.glob("*.json"))
@@ -17,21 +16,6 @@ TABLES = sorted(path.stem for path in (figures.FOLDER / "tables").glob("*.md"))
 def test_the_pages_say_what_the_files_hold():
     old = [page for page in figures.pages() if figures.filled(text := page.read_text()) != text]
     assert not old, f"python -m tools.figures must fill {old}"
-
-
-def test_figures_are_newer_than_what_they_measure():
-    """An older file is reported and is no failure: figures are measured when a machine is quiet."""
-    if old := figures.outdated():
-        pytest.xfail(f"measure again, with make figures: {', '.join(old)}")
-
-
-def test_older_files_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(figures, "FOLDER", tmp_path)
-    command = "python benchmarks/engine.py --game patchwork"
-    for name, date in (("long_ago", "2020-01-01"), ("to_come", "2999-01-01")):
-        file = {"machine": "any", "date": date, "command": command, "figures": {}}
-        (tmp_path / f"{name}.json").write_text(json.dumps(file))
-    assert list(figures.outdated()) == ["long_ago"]
 
 
 def test_every_extra_has_its_size():
@@ -97,12 +81,3 @@ def test_other_machines_are_marked(tmp_path, monkeypatch):
         r"Measured on fast, 2026-01-03; \* slow, 2026-01-01.",
         "<!-- end of figures --> after",
     ]
-
-
-def test_the_command_checks_all_pages(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["figures", "--check"])
-    assert figures.main() == 0
-    monkeypatch.setattr(figures, "table", lambda name: "another table\n")
-    assert figures.main() == 1
-    assert "README.md is old" in capsys.readouterr().out
-    assert "another table" not in (PROJECT / "README.md").read_text()
