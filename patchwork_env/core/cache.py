@@ -39,24 +39,13 @@ _WARNINGS = itertools.count()
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
-class MachineCode:
-    """The form on disk of a function that the interpreter calls: machine code."""
-
-    @staticmethod
-    def reduce(compiled: CompileResult) -> tuple[Any, ...]:
-        """Return the arguments of :meth:`rebuild`, which can be pickled."""
-        return compiled._reduce()  # type: ignore[no-any-return]
-
-    @staticmethod
-    def rebuild(target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
-        """Return the compiled function of which :meth:`reduce` made ``payload``."""
-        return CompileResult._rebuild(target_context, *payload)
-
-
 class DiskCache(NullCache):  # type: ignore[misc]
-    """The cache of one function, as Numba's dispatchers call it; ``form`` converts to and from bytes."""
+    """The cache of one function, as Numba's dispatchers call it.
 
-    def __init__(self, dispatcher: Any, form: Any = MachineCode) -> None:
+    ``form`` converts the function to picklable values and back; Numba's own form is machine code.
+    """
+
+    def __init__(self, dispatcher: Any, form: Any = CompileResult) -> None:
         self._dispatcher, self._form = dispatcher, form
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -70,7 +59,7 @@ class DiskCache(NullCache):  # type: ignore[misc]
                 if digest == _digest(origin, code):
                     target_context.refresh()
                     # The digest has shown that this class wrote it.
-                    return self._form.rebuild(target_context, pickle.loads(code))  # noqa: S301
+                    return self._form._rebuild(target_context, *pickle.loads(code))  # noqa: S301
         except Exception as error:
             _warn(error)
         return None
@@ -81,7 +70,7 @@ class DiskCache(NullCache):  # type: ignore[misc]
             return  # it holds an address of this process
         try:
             name, kinds = self._file(sig, data.codegen)
-            code = dumps(self._form.reduce(data))
+            code = dumps(self._form._reduce(data))
             contents = _digest(self._origin(kinds), code) + code
             problem: object = "the user has no home"
             for folder in self._folders:

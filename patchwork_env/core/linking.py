@@ -127,16 +127,16 @@ class _OnDisk:
     """The form of a linked kernel on disk: LLVM bitcode and what Numba knows about the function."""
 
     @staticmethod
-    def reduce(data: CompileResult) -> tuple[Any, ...]:
-        """Return the arguments of :meth:`rebuild`, which can be pickled."""
+    def _reduce(data: CompileResult) -> tuple[Any, ...]:
+        """Return the arguments of :meth:`_rebuild`, which can be pickled."""
         library, descriptor = data.library, data.fndesc
         descriptor.typemap = descriptor.calltypes = None
         code = library._get_module_for_linking().as_bitcode()
         return library.name, code, descriptor, data.environment, data.signature, data.reload_init
 
     @staticmethod
-    def rebuild(target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
-        """Return the compiled function of which :meth:`reduce` made ``payload``."""
+    def _rebuild(target_context: Any, *payload: Any) -> CompileResult:
+        """Return the compiled function of which :meth:`_reduce` made the ``payload``."""
         name, code, descriptor, environment, signature, reload_init = payload
         for initialize in reload_init:
             initialize()
