@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import config
 
 from patchwork_env import agents
 from patchwork_env.core.compile import kernel
@@ -23,7 +24,10 @@ from tests.attack.records import odd_games
 from tests.attack.sound import require_sound
 from tests.learning.tiny_runs import TINY_RUNS
 
-pytestmark = pytest.mark.bounds
+pytestmark = [
+    pytest.mark.bounds,
+    pytest.mark.skipif(not config.BOUNDSCHECK, reason="make test-bounds runs these"),
+]
 
 PATCHWORK, NMBR9 = rules_of("patchwork"), rules_of("nmbr9")
 AGENTS = {
