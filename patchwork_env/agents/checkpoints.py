@@ -7,7 +7,7 @@ before anything is allocated, so that sizes cost nothing if the file does not ha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from safetensors.numpy import save
 
 from patchwork_env.core.documents import one_line, read_json
 from patchwork_env.core.names import short_repr
-from patchwork_env.games import GAMES
+from patchwork_env.games import GAMES, rules_of
 
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1
@@ -40,14 +40,19 @@ def write_checkpoint(
     network: Mapping[str, Any],
     weights: Mapping[str, Any],
     info: Mapping[str, Any] | None = None,
+    reads: Sequence[str] = (),
 ) -> None:
     """Write the two files of a checkpoint into an existing folder; ``core.files.write_folder`` makes one.
 
     The ``kind`` of policy decides what can play it. ``network``, its sizes, and ``info``, facts on how it was
     made, are JSON; ``weights`` are arrays or tensors by name.
+    ``reads`` names the tensors of observations that the policy reads, in the order of its weights.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
+    if reads:
+        shapes = rules_of(game).layout.shapes
+        description["observation"] = {name: list(shapes[name]) for name in reads}
     (folder / CHECKPOINT_FILE).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
     write_tensors(folder / WEIGHTS_FILE, weights)
 
@@ -72,6 +77,8 @@ class Checkpoint:
         kind: The kind of policy, which decides what can play it.
         network: The settings of the network, as they stand in the file; the kind validates them.
         info: Facts on how the policy was made.
+        reads: The tensors of observations that the policy reads, in the order of its weights; empty where the
+            file names none, for those that its network reads by default.
         name: The name of agents that play it: that of the folder, or of the commit on the Hugging Face Hub.
     """
 
@@ -80,6 +87,7 @@ class Checkpoint:
     kind: str
     network: Any
     info: dict[str, Any]
+    reads: tuple[str, ...]
     name: str
 
     @property
@@ -142,9 +150,21 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     for key, kind_of, needed in (("info", dict, "an object"), ("policy", str, "a kind's name")):
         if not isinstance(found := description.get(key), kind_of):
             raise ValueError(f"{path} is damaged: its {key} is {short_repr(found)}, not {needed}")
-    return Checkpoint(
-        folder, game, description["policy"], description.get("network"), description["info"], folder.name
-    )
+    reads = _tensors_read(description.get("observation", {}), game, path)
+    kind, network, info = description["policy"], description.get("network"), description["info"]
+    return Checkpoint(folder, game, kind, network, info, reads, folder.name)
+
+
+def _tensors_read(shapes: Any, game: str, path: Path) -> tuple[str, ...]:
+    """Return the names of the tensors that a description lists; ValueError if observations lack one."""
+    if shapes == {}:
+        return ()
+    known = {name: list(shape) for name, shape in rules_of(game).layout.shapes.items()}
+    if not isinstance(shapes, dict) or any(known.get(name) != shape for name, shape in shapes.items()):
+        raise ValueError(
+            f"{path} reads the tensors {short_repr(shapes, 200)} of observations; those of {game} are {known}"
+        )
+    return tuple(shapes)
 
 
 def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:

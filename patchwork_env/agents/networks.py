@@ -32,7 +32,7 @@ from patchwork_env.agents.ragged import (
 from patchwork_env.core.files import write_folder
 from patchwork_env.core.kernels import States
 from patchwork_env.core.sections import read_section
-from patchwork_env.games import part_of
+from patchwork_env.games import part_of, rules_of
 from patchwork_env.search import Evaluation
 
 HEAD_GAIN = 0.01  # the gain of layers whose outputs are those of the network
@@ -171,16 +171,31 @@ class PolicyNetwork(nn.Module, ABC):
     """Policy and value of the player to move in a game, of the sizes ``config``.
 
     Policy and value share the layers ``trunk``; :meth:`kinds_of` numbers ``num_kinds`` kinds of action.
+    ``reads`` names the tensors of observations that the trunk reads as they are; by default
+    ``default_reads``, or all tensors if that is empty.
     """
 
     game: ClassVar[str]
     num_kinds: ClassVar[int] = 1
+    default_reads: ClassVar[tuple[str, ...]] = ()
     trunk: Trunk
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
+    def __init__(self, config: NetworkConfig | None = None, reads: Sequence[str] = ()) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
         self.config.check_game(self.game)
+        layout = rules_of(self.game).layout
+        self.reads = tuple(reads or self.default_reads or layout.shapes)
+        self._columns = [layout.slices[name] for name in self.reads]
+
+    @property
+    def num_read(self) -> int:
+        """The number of entries of an observation that the trunk reads as they are."""
+        return sum(part.stop - part.start for part in self._columns)
+
+    def tensors_of(self, observations: Tensor) -> list[Tensor]:
+        """Return the parts of observations ``(n, size)`` that the trunk reads as they are, in its order."""
+        return [observations[:, part] for part in self._columns]
 
     @property
     def device(self) -> torch.device:
@@ -381,8 +396,9 @@ def save_policy(
 
 def write_policy(folder: Path, network: PolicyNetwork, info: dict[str, Any] | None = None) -> None:
     """Write the two files of a policy into an existing folder."""
+    config, weights = network.config.model_dump(), network.state_dict()
     checkpoints.write_checkpoint(
-        folder, network.game, checkpoints.NETWORK, network.config.model_dump(), network.state_dict(), info
+        folder, network.game, checkpoints.NETWORK, config, weights, info, network.reads
     )
 
 
@@ -390,7 +406,7 @@ def read_network(checkpoint: checkpoints.Checkpoint, network: type[_Network]) ->
     """Read a policy network of a class; for errors see :class:`Checkpoint`."""
     checkpoint.check(network.game, checkpoints.NETWORK)
     config = read_section(NetworkConfig, checkpoint.network, "network", str(checkpoint.file))
-    return read_module(checkpoint, lambda: network(config), f"a network of {config!r}")
+    return read_module(checkpoint, lambda: network(config, checkpoint.reads), f"a network of {config!r}")
 
 
 def load(checkpoint: checkpoints.Checkpoint, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:

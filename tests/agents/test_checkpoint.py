@@ -172,6 +172,7 @@ def test_files(tmp_path):
         "policy": "network",
         "network": SIZES,
         "info": INFO,
+        "observation": {"quilts": [2, 9, 9], "offered": [3, 29], "players": [2, 10], "specials": [5]},
     }
 
 
@@ -230,9 +231,13 @@ def with_tensors(change):
         (describe(format="something"), "its format is not 'patchwork_env checkpoint'"),
         (describe(version=2), "has version 2; this library reads version 1"),
         (describe(version=None), "has version None"),
-        (describe(game="nmbr9"), "for the game 'nmbr9', not for 'patchwork'"),
+        (describe(game="nmbr9", observation={}), "for the game 'nmbr9', not for 'patchwork'"),
         (describe(game=[]), r"is for the game \[\]"),
         (describe(info=[]), r"its info is \[\]"),
+        *(
+            (describe(observation=shapes), "reads the tensors .* of observations; those of patchwork are")
+            for shapes in ({"quilts": [2, 9]}, {"weather": [1]}, ["quilts"], None)
+        ),
         (describe(network=None), "network is None; it must give width, depth, channels"),
         (describe(network=list(range(10**6))), "it must give width, depth, channels"),
         *(
@@ -344,6 +349,26 @@ def test_damaged_ones_of_all_kinds(name, tmp_path, damage, error, message):
         KINDS[name].read(tmp_path / "mine")
     with pytest.raises(error, match="mine"):
         agents.load(tmp_path / "mine")
+
+
+@pytest.mark.parametrize("name", ["network", "nmbr9 network"])
+def test_a_policy_reads_the_tensors_that_its_checkpoint_names(name, tmp_path):
+    write(tmp_path / "mine", name)
+    description = json.loads((tmp_path / "mine" / "checkpoint.json").read_text())
+    shapes = description.pop("observation")
+    expected, _ = KINDS[name].read(tmp_path / "mine")
+    assert list(shapes) == list(expected.reads)
+    overwrite("checkpoint.json", json.dumps(description).encode())(tmp_path / "mine")
+    assert KINDS[name].read(tmp_path / "mine")[0].reads == expected.reads
+    describe(observation=dict(reversed(shapes.items())))(tmp_path / "mine")
+    assert KINDS[name].read(tmp_path / "mine")[0].reads == expected.reads[::-1]
+    describe(observation={"players": shapes["players"]})(tmp_path / "mine")
+    with pytest.raises(ValueError, match="does not hold the weights"):
+        KINDS[name].read(tmp_path / "mine")
+    few = type(expected)(expected.config, ["players"])
+    write_folder(tmp_path / "few", lambda target: KINDS[name].write(target, few, INFO))
+    assert KINDS[name].read(tmp_path / "few")[0].reads == ("players",)
+    check_agent(agents.load(tmp_path / "few"), games=1)
 
 
 @pytest.mark.parametrize("name", KINDS)

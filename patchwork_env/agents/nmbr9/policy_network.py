@@ -22,6 +22,7 @@ Choices of a digit have none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ from patchwork_env.games import NMBR9
 from patchwork_env.nmbr9.actions import FIRST_CHOICE
 from patchwork_env.nmbr9.components import NUM_DIGITS
 from patchwork_env.nmbr9.engine import MAX_LEVELS, Levels, bounds, digit_to_place, level_at, num_placed
-from patchwork_env.nmbr9.observation import SLICES, read_observation
+from patchwork_env.nmbr9.observation import read_observation
 from patchwork_env.nmbr9.state import NO_DIGIT, States, empty_states
 from patchwork_env.nmbr9.tables import HEIGHTS
 
@@ -270,19 +271,18 @@ def _count_dents(level: npt.NDArray[np.uint64], first: int, end: int) -> tuple[i
 
 
 _PLACEMENT_UNITS = 32
-_TRUNK_TENSORS = ("heights", "tile", "remaining", "upcoming", "phase", "players")
-_TRUNK_INPUTS = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS) + POSITION_FEATURES
 
 
 class Nmbr9Network(networks.PolicyNetwork):
     """Policy and value of the current player; see the module for its structure."""
 
     game = NMBR9
+    default_reads = ("heights", "tile", "remaining", "upcoming", "phase", "players")
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
-        super().__init__(config)
+    def __init__(self, config: NetworkConfig | None = None, reads: Sequence[str] = ()) -> None:
+        super().__init__(config, reads)
         width = self.config.width
-        self.trunk = networks.new_trunk(_TRUNK_INPUTS, self.config)
+        self.trunk = networks.new_trunk(self.num_read + POSITION_FEATURES, self.config)
         self.value = nn.Linear(width, 1, **networks.NEW)
         self.choice = nn.Linear(width, NUM_DIGITS, **networks.NEW)
         self.placement = nn.Linear(width, PLACEMENT_FEATURES, **networks.NEW)
@@ -304,7 +304,7 @@ class Nmbr9Network(networks.PolicyNetwork):
     ) -> networks.Output:
         observations, rows, actions = inputs
         features = features or self.features_of(inputs)
-        trunk = self.trunk(_trunk_input(observations, features.positions))
+        trunk = self._trunk_of(observations, features.positions)
         places = rows * NUM_DIGITS + (actions - FIRST_CHOICE).clamp(min=0)
         choices = self.choice(trunk).view(-1).index_select(0, places)
         placements = self._scores_of_placements(trunk, features.placements, rows)
@@ -315,9 +315,12 @@ class Nmbr9Network(networks.PolicyNetwork):
         return networks.Output(*policy, self.value(trunk).squeeze(1), nothing)
 
     def values(self, observations: Tensor) -> Tensor:
-        inputs = _trunk_input(observations, position_features(observations))
-        values: Tensor = self.value(self.trunk(inputs))
+        values: Tensor = self.value(self._trunk_of(observations, position_features(observations)))
         return values.squeeze(1)
+
+    def _trunk_of(self, observations: Tensor, positions: Tensor) -> Tensor:
+        trunk: Tensor = self.trunk(torch.cat([*self.tensors_of(observations), positions], 1))
+        return trunk
 
     def _scores_of_placements(self, trunk: Tensor, placements: Tensor, rows: Tensor) -> Tensor:
         """Return the logits of placements by their features, ``(total,)``."""
@@ -327,7 +330,3 @@ class Nmbr9Network(networks.PolicyNetwork):
         hidden = torch.relu(self.placement_hidden(placements.index_select(0, likely)) + context)
         scores: Tensor = linear.index_add(0, likely, self.placement_score(hidden).squeeze(1))
         return scores
-
-
-def _trunk_input(observations: Tensor, positions: Tensor) -> Tensor:
-    return torch.cat([*(observations[:, SLICES[name]] for name in _TRUNK_TENSORS), positions], 1)

@@ -195,7 +195,7 @@ def naive_policy(network, game):
     """Log-probabilities of the legal actions and the value, action by action."""
     inputs, _ = policy_network.Nmbr9Network.encode(game.state)
     features, view = policy_network.features_of(*inputs), game.observation()
-    seen = [view[SLICES[name]] for name in policy_network._TRUNK_TENSORS]
+    seen = [view[SLICES[name]] for name in network.reads]
     trunk = network.trunk(torch.tensor([[*np.concatenate(seen), *features.positions[0].tolist()]]))[0]
     scores = []
     for action, placement in zip(inputs.actions.tolist(), features.placements, strict=True):

@@ -12,6 +12,7 @@ from patchwork_env.agents.patchwork.policy.features import NUM_KINDS, features_o
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, circles_of
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import NUM_PATCHES
+from patchwork_env.patchwork.observation import LAYOUT
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import many_states
 
@@ -165,7 +166,8 @@ def test_a_new_entry_of_the_observation_changes_nothing(network, states, before,
         name: part if part.stop <= at else slice(part.start + width, part.stop + width)
         for name, part in policy_network.SLICES.items()
     }
-    monkeypatch.setattr(policy_network, "SLICES", {"new": slice(at, at + width), **shifted})
+    for owner, name in ((policy_network, "SLICES"), (LAYOUT, "slices")):
+        monkeypatch.setattr(owner, name, {"new": slice(at, at + width), **shifted})
     wider = torch.cat([seen[:, :at], torch.ones(len(seen), width), seen[:, at:]], 1)
     again = PatchworkNetwork(network.config)
     again.load_state_dict(network.state_dict())

@@ -23,7 +23,7 @@ open; ``len(tensor)`` would fix them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,8 +165,6 @@ _NUM_PLACES = NUM_OFFERED * SLOT_SIZE + NUM_CELLS
 _WINDOW = 7
 _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
-_TRUNK_TENSORS = ("quilts", "offered", "players", "specials")
-"""The tensors of the observation that the trunk reads as they are, in the order of its weights."""
 _KIND_UNITS = 64
 _AHEAD, _AHEAD_SCALE = 3.0, 10.0
 """The initial addition of a value of 1 to the logit of a kind of move, and the scale of the weight."""
@@ -179,14 +177,14 @@ class PatchworkNetwork(networks.PolicyNetwork):
 
     game = PATCHWORK
     num_kinds = NUM_KINDS
+    default_reads = ("quilts", "offered", "players", "specials")
     patch_features: Tensor
 
-    def __init__(self, config: NetworkConfig | None = None) -> None:
-        super().__init__(config)
+    def __init__(self, config: NetworkConfig | None = None, reads: Sequence[str] = ()) -> None:
+        super().__init__(config, reads)
         self._prepared: tuple[Tensor, Tensor, Tensor] | None = None
         width, channels = self.config.width, self.config.channels
-        inputs = sum(SLICES[name].stop - SLICES[name].start for name in _TRUNK_TENSORS)
-        inputs += NUM_PATCHES * _PATCH_FEATURES
+        inputs = self.num_read + NUM_PATCHES * _PATCH_FEATURES
         inputs += self.config.features * POSITION_FEATURES + self.config.offers * POSITION_OFFERS
         self.trunk = networks.new_trunk(inputs, self.config)
         self.value = nn.Linear(width, 1, **networks.NEW)
@@ -292,7 +290,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
     def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
         """Return the trunk of positions and observations, with features of patches for their numbers."""
         patches = functional.embedding(circles_of(observations), self.patch_features).flatten(1)
-        parts = [*(observations[:, SLICES[name]] for name in _TRUNK_TENSORS), patches]
+        parts = [*self.tensors_of(observations), patches]
         trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
         return trunk
 
