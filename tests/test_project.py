@@ -110,7 +110,8 @@ def test_what_skips_without_a_library_is_marked_for_the_environment_that_has_it(
     tests = {path: path.read_text(encoding="utf-8") for path in (PROJECT / "tests").rglob("*.py")}
     for marker, libraries in libraries_of_make().items():
         for library in libraries:
-            needing = [path for path, test in tests.items() if f'importorskip("{library}' in test]
+            signs = f'importorskip("{library}', f'"{library}": pytest.mark.{marker}'
+            needing = [path for path, test in tests.items() if any(sign in test for sign in signs)]
             assert needing, library
             assert [
                 path
