@@ -26,11 +26,10 @@ from patchwork_env.learning.algorithms.common.workers import (
     IterationWork,
     RemoteTrainer,
     play_job,
-    versions,
 )
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.distributed import RayPool, connected
-from patchwork_env.learning.system import describe_setup, tune_malloc
+from patchwork_env.learning.system import describe_setup, tune_malloc, versions
 
 CONFIGS = (Path("configs/td.yaml"), Path("configs/alphazero_quick.yaml"))
 TURNS_PER_GAME = 43

@@ -51,7 +51,7 @@ def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
 def parts(trainer: PpoTrainer) -> dict[str, float]:
     """Seconds per iteration by what they are spent on."""
     ppo = trainer.config.ppo
-    past_selves = {number: trainer.pool.policy(number) for number in trainer.self_play.past_selves_in_play}
+    past_selves = {number: trainer.pool.policies[number] for number in trainer.self_play.past_selves_in_play}
     rollout = trainer.self_play.collect(trainer.network, past_selves, ppo.rollout_steps, trainer.random)
     decisions = rollout.states[rollout.decisions.learner_mask]
     acting = decisions[: ppo.num_envs]

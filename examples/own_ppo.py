@@ -120,7 +120,7 @@ class SelfPlay:
         # divided; those of a past self are few and stay together.
         mine, past = np.flatnonzero(asked == SELF), np.unique(asked[asked != SELF]).tolist()
         parts = [(network, rows) for rows in np.array_split(mine, self.threads.size)]
-        parts += [(self.pool.policy(number), np.flatnonzero(asked == number)) for number in past]
+        parts += [(self.pool.policies[number], np.flatnonzero(asked == number)) for number in past]
         shape = network.successor_values_shape
 
         def work(share: list[tuple[PolicyNetwork, Array]]) -> list[tuple[Array, ...]]:

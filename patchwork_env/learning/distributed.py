@@ -33,8 +33,8 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 Workers = int | str
-"""A number of processes of this machine, or a Ray cluster, each of whose processors does one job at a time:
-``local``, a new one on this machine; ``auto``, that of this machine; or the ``host:port`` of its head."""
+"""A number of processes of this machine, or a Ray cluster: ``local``, a new one; ``auto``, that of this
+machine; or the ``host:port`` of its head."""
 
 
 def check_workers(workers: Workers) -> Workers:
@@ -52,15 +52,10 @@ def do_jobs(
     """Yield the index and the result ``function(shared, job)`` of every job as it ends.
 
     With one worker, this process does the jobs in order. Otherwise other processes do them, in any order, and
-    are stopped at once if an error or a signal ends the iteration. They need a function from the top level of
-    a module, and data that can be pickled. PyTorch uses one thread, so that results do not depend on the
-    number of workers.
+    an error or a signal stops them at once. They need a function from the top level of a module, and data
+    that can be pickled. PyTorch uses one thread, so that results do not depend on the number of workers.
 
-    Raises:
-        ValueError: The workers are not allowed.
-        WorkerError: A process was killed, or could not start.
-        ConnectionError: There is no such cluster.
-        ModuleNotFoundError: Ray is not installed.
+    WorkerError if a process was killed or could not start, ConnectionError if there is no such cluster.
     """
     check_workers(workers)
     if isinstance(workers, str):
@@ -117,8 +112,8 @@ def one_thread() -> Iterator[None]:
 def _do_in_processes(
     function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job], processes: int
 ) -> Iterator[tuple[int, Result]]:
-    work, others = pickle.dumps((function, shared)), set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
+    others, context = set(multiprocessing.active_children()), multiprocessing.get_context("spawn")
+    work = pickle.dumps((function, shared))
     pool = ProcessPoolExecutor(min(processes, len(jobs)), context, _start_process, (work,))
     try:
         yield from _results(lambda job: pool.submit(_do_here, job), jobs)
@@ -135,8 +130,7 @@ def _do_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-_work: Any = None
-"""The function and the shared data of this process."""
+_work: Any = None  # the function and the shared data of this process
 
 
 def _start_process(work: bytes) -> None:
@@ -148,9 +142,9 @@ def _start_process(work: bytes) -> None:
 
 def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _do_here(job: Any) -> Any:
@@ -166,10 +160,9 @@ RETRIES = 4  # the number of times Ray repeats a job whose process or node was l
 
 @contextmanager
 def connected(address: str, workers: int) -> Iterator[Any]:
-    """Connect Ray to a cluster within the block, or use the connection that exists; yield the module ``ray``.
+    """Connect Ray to a cluster within the block, or use the existing connection; yield the module ``ray``.
 
-    A ``local`` cluster has ``workers`` processors, and ends with the connection. ConnectionError if there is
-    no such cluster, or another Ray or Python runs there.
+    A ``local`` cluster has ``workers`` processors. ConnectionError if there is no cluster that can be used.
     """
     with from_extra("ray", "clusters need"):
         import ray
@@ -196,22 +189,17 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 
 
 class RayPool:
-    """The processors of a Ray cluster, on which jobs are tasks.
+    """The processors of the cluster to which ``ray`` is connected; each does one job at a time, as a task.
 
-    Ray repeats a job whose process or node is lost, up to ``RETRIES`` times. Jobs and results are pickled
-    here, because arrays that Ray itself transfers are read-only.
-
-    Args:
-        ray: The module ``ray``, connected to a cluster.
-        most: The largest number of simultaneous jobs; None for one on each processor.
-        patience: The seconds without any processor after which a NoWorkersError is raised.
+    At most ``most`` jobs run at the same time. Ray repeats a job whose process or node is lost, up to
+    ``RETRIES`` times. After ``patience`` seconds without any processor a NoWorkersError is raised. Jobs and
+    results are pickled here, because arrays that Ray itself transfers are read-only.
     """
 
     def __init__(self, ray: Any, most: int | None = None, patience: float = math.inf) -> None:
         self._ray, self._most, self._patience = ray, most, patience
         self._task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do_on_cluster)
         self._pending = set[Any]()
-        self._seen = 0.0  # the last time at which there was a processor
 
     def imap(
         self, function: Callable[[Shared, Job], Result], shared: Shared, jobs: Sequence[Job]
@@ -220,17 +208,17 @@ class RayPool:
 
         WorkerError if Ray gave up a job, or :meth:`cancel` was called.
         """
-        work = self._ray.put(self._ray.cloudpickle.dumps((function, shared)))
-        self._seen, errors = time.monotonic(), self._ray.exceptions
+        work, errors = self._ray.put(self._ray.cloudpickle.dumps((function, shared))), self._ray.exceptions
+        self._seen = time.monotonic()  # the last time at which there was a processor
         try:
             for number, result in _results(partial(self._submit, work), jobs, self._most, self._watch):
                 yield number, pickle.loads(result)  # noqa: S301 - by our own process
         except errors.RayTaskError as error:
             raise error.cause or WorkerError(str(error)) from error
         except errors.RayError as error:
+            times = f"a job lost its process {RETRIES + 1} times ({type(error).__name__})"
             raise WorkerError(
-                f"a job lost its process {RETRIES + 1} times: killed, perhaps for lack of memory, or lost "
-                f"with its node; Ray says {type(error).__name__}"
+                f"{times}: killed, perhaps for lack of memory, or lost with its node"
             ) from error
         finally:
             self.cancel()
@@ -258,14 +246,12 @@ def _do_on_cluster(work: list[Any], job: bytes) -> bytes:
     """Do a job; ``work`` holds one reference, to the function and the shared data."""
     import ray
 
-    function, shared = _fetch_work(work[0])
+    function, shared = _fetch_work(work[0], ray.get)
     with one_thread():
         result: bytes = ray.cloudpickle.dumps(function(shared, pickle.loads(job)))  # noqa: S301 - by the learner
     return result
 
 
 @lru_cache(maxsize=1)
-def _fetch_work(reference: Any) -> Any:
-    import ray
-
-    return pickle.loads(ray.get(reference))  # noqa: S301 - by the learner
+def _fetch_work(reference: Any, get: Callable[[Any], bytes]) -> Any:
+    return pickle.loads(get(reference))  # noqa: S301 - by the learner

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
@@ -196,18 +197,24 @@ def describe_machine(device: str = "cpu") -> str:
 
 def describe_setup(packages: Iterable[str] = ("numpy", "numba"), device: str = "cpu") -> str:
     """Return one line: the machine, its system, and the versions of Python and of ``packages``."""
-    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    listed = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
     system = f"{platform.system()} {platform.machine()}"
-    return ", ".join([describe_machine(device), system, *versions])
+    return ", ".join([describe_machine(device), system, *listed])
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of packages that could change results."""
+    found = {"patchwork_env": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def made_with(device: str = "cpu") -> dict[str, str]:
-    """Return the machine and the versions of packages that could change results, for files of results."""
-    versions = {"patchwork_env": __version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        with suppress(PackageNotFoundError):
-            versions[package] = version(package)
-    return versions | {"machine": describe_machine(device)}
+    """Return the machine and the versions of packages, for files of results."""
+    return versions() | {"machine": describe_machine(device)}
 
 
 def commit() -> str | None:

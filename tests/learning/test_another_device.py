@@ -27,7 +27,7 @@ _FEW = ("alphazero.gradient_steps=1", "alphazero.evaluation_simulations=2")
 _SHORT = ("ppo.rollout_steps=6", "ppo.epochs=1")
 CASES = {
     "maskable_ppo of nmbr9": ("maskable_ppo of nmbr9", "maskable_ppo.rollout_steps=10"),
-    "ppo": ("ppo", "network.offers=true", "network.lookahead=true", "ppo.kl_coefficient=0.5", *_SHORT),
+    "ppo": ("ppo", "network.offers=true", "network.lookahead=true", *_SHORT),
     "ppo without features": ("ppo", "network.features=false", *_SHORT),
     "ppo of nmbr9": ("ppo of nmbr9", "ppo.rollout_steps=10", "ppo.epochs=1"),
     "maskable_ppo": ("maskable_ppo", "maskable_ppo.rollout_steps=8", "maskable_ppo.epochs=1"),

@@ -34,8 +34,7 @@ NOTED = {
     "description": "another",
     "tracker": "none",
     "checkpoint_every": "3",
-    "evaluation.every": "null",
-    "evaluation.every_steps": "300",
+    "evaluation.every": "2",
     "evaluation.seed": "7",
     "evaluation.games": "4",
     "evaluation.final_games": "6",
@@ -245,8 +244,7 @@ def test_what_is_noted_of_a_run_changes_no_weight(tmp_path):
     assert tensors_of(checkpoints_of(plain)[-1]) == tensors_of(checkpoints_of(noted)[-1])
     ends = [line["steps"] for line in metrics_of(noted) if "losses/loss" in line]
     assert [int(folder.name[-10:]) for folder in checkpoints_of(noted)[:-1]] == [0, *ends[2:-1:3]]
-    due = [end for before, end in zip([0, *ends], ends, strict=False) if before // 300 < end // 300]
-    assert list(evaluation_files(noted)) == sorted({*due, ends[-1]})
+    assert list(evaluation_files(noted)) == sorted({*ends[1::2], ends[-1]})
     for evaluation, number in zip(evaluations_of(noted)[::-1], (6, 4, 4, 4, 4), strict=False):
         played = [(match.opponent, match.games, match.seed) for match in evaluation.matches]
         assert played == [("greedy", number, 7), ("random", number, 7)]

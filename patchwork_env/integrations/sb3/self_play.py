@@ -140,7 +140,7 @@ class SelfPlayCallback(BaseCallback):
     def _past_self(self, number: int) -> Agent:
         """Return the agent of a snapshot, the same object as long as the snapshot is in play."""
         make = partial(as_agent, name="past self", sample=True)
-        return self._past_selves.get(number) or make(self.pool.policy(number))
+        return self._past_selves.get(number) or make(self.pool.policies[number])
 
     def record_results(self) -> None:
         """Record the results of a rollout's games in the league and the logger."""

@@ -45,17 +45,15 @@ def variant_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def add_worker_options(parser: argparse.ArgumentParser, default: int) -> None:
     """Add ``--workers`` and ``--cluster``."""
-    options = parser.add_mutually_exclusive_group()
+    group = parser.add_mutually_exclusive_group()
     number = f"number of processes; the results do not depend on it (default: {default})"
-    options.add_argument("--workers", type=int, default=default, metavar="N", help=number)
-    address = (
-        "play on a Ray cluster: local, a new one on this machine; auto, that of this machine; or host:port"
-    )
-    options.add_argument("--cluster", metavar="ADDRESS", help=address)
+    group.add_argument("--workers", type=int, default=default, metavar="N", help=number)
+    address = "play on a Ray cluster: local, a new one; auto, that of this machine; or host:port"
+    group.add_argument("--cluster", metavar="ADDRESS", help=address)
 
 
 def workers_of(options: argparse.Namespace) -> Workers:
-    """Return the workers that the options ask for; ValueError if the number or address is not allowed."""
+    """Return the workers of the options; ValueError if the number or address is not allowed."""
     return check_workers(options.workers if options.cluster is None else options.cluster)
 
 

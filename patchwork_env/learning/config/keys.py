@@ -56,7 +56,6 @@ OTHER_NAMES = {
     "epochs": ("n_epochs", "num_epochs"),
     "gae_lambda": ("lambda_",),
     "gamma": ("discount",),
-    "kl_coefficient": ("kl_coeff",),
     "learning_rate": ("lr",),
     "max_gradient_norm": ("grad_clip", "max_grad_norm"),
     "minibatch_size": ("batch_size",),
@@ -142,10 +141,7 @@ class Evaluation(Section):
     """Evaluations: paired games against fixed opponents, during the run and at its end."""
 
     every: Positive | None = 20
-    """Number of iterations between two evaluations; null evaluates by ``every_steps`` alone."""
-    every_steps: Positive | None = None
-    """Number of steps between two evaluations, in addition to those by iterations; null evaluates by
-    ``every`` alone."""
+    """Number of iterations between two evaluations; null evaluates only at the end."""
     seed: Seed = 1
     """Seed of the circles or decks, and of the players; with the same seed, runs are measured on the same
     ones. It is not that of ``evaluate``, which therefore measures a policy on other ones."""

@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
-from patchwork_env.core.files import check_new, storing_in, write_folder, write_text
-from patchwork_env.core.names import quoted, short_repr
+from patchwork_env.core.files import storing_in, write_folder, write_text
+from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import dump_config
@@ -29,19 +29,6 @@ from patchwork_env.learning.runs.folder import (
 
 _TRAINER_JSON, _TRAINER_TENSORS = "trainer.json", "trainer.safetensors"
 _KEPT = 2  # how many of the newest checkpoints keep the files that a run needs to be resumed
-
-
-def check_run_folder(folder: Path) -> None:
-    """Raise FileExistsError if the folder of a new run holds something."""
-    check_new(folder, "folder", f"resume it with --resume {quoted(folder)}")
-
-
-def new_run_folder(folder: Path) -> Path:
-    """Create the folder of a new run, after :func:`check_run_folder`."""
-    check_run_folder(folder)
-    with storing_in(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def free_folder(base: Path) -> Path:

@@ -20,7 +20,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.core.checks import offset_seed
-from patchwork_env.core.files import GrowingFile, remove_partial, storing_in, write_text
+from patchwork_env.core.files import GrowingFile, check_new, remove_partial, storing_in, write_text
 from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
@@ -32,11 +32,9 @@ from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     begin_run,
-    check_run_folder,
     complete_checkpoints,
     forget_old_states,
     load_checkpoint,
-    new_run_folder,
     save_checkpoint,
     write_policy,
 )
@@ -86,11 +84,15 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
         FileExistsError: The folder holds something.
         StorageError: The folder cannot be written.
     """
-    check_run_folder(folder)
-    with _trainer(config) as trainer, system.exclusive_lock(new_run_folder(folder)):
-        begin_run(folder, trainer)
-        print(f"new run in {folder}; if it is cut off, resume it with --resume {quoted(folder)}", flush=True)
-        yield Run(folder, trainer)
+    resume = f"--resume {quoted(folder)}"
+    check_new(folder, "folder", f"resume it with {resume}")
+    with _trainer(config) as trainer:
+        with storing_in(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with system.exclusive_lock(folder):
+            begin_run(folder, trainer)
+            print(f"new run in {folder}; if it is cut off, resume it with {resume}", flush=True)
+            yield Run(folder, trainer)
 
 
 @contextmanager
@@ -217,14 +219,11 @@ class Run:
             self._save()
 
     def evaluate_if_due(self) -> None:
-        """Evaluate the policy if ``evaluation.every`` or ``evaluation.every_steps`` makes that due."""
+        """Evaluate the policy if ``evaluation.every`` makes that due."""
         trainer, settings = self.trainer, self.config.evaluation
-        every, every_steps = settings.every, settings.every_steps
-        newest = max(evaluation_files(self.folder), default=0)
-        if trainer.is_done or trainer.steps <= newest:
+        if trainer.is_done or trainer.steps <= max(evaluation_files(self.folder), default=0):
             return
-        is_due = every is not None and trainer.iteration % every == 0
-        if is_due or (every_steps is not None and trainer.steps // every_steps > newest // every_steps):
+        if settings.every is not None and trainer.iteration % settings.every == 0:
             for result in self._evaluate(settings.games):
                 counts = f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min"
                 self._bar.print(f"{counts}  {result.summary()}")

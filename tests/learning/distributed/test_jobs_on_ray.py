@@ -185,7 +185,7 @@ def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
     (tmp_path / "players.py").write_text(SLOW)
     command = ["patchwork_env", "tournament", "random", "greedy", "players:slow", "--games", 8]
     with program(*command, "--out", tmp_path / "t", "--cluster", "local", folder=tmp_path) as process:
-        assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 60)
+        assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 180)
         output = output_after(process, signal.SIGTERM)
     assert "stopped by SIGTERM" in output
     assert "resume with --resume" in output

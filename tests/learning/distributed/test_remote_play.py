@@ -9,10 +9,11 @@ import pytest
 
 from patchwork_env.errors import NoWorkersError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.algorithms.common.workers import IterationWork, play_job, versions
+from patchwork_env.learning.algorithms.common.workers import IterationWork, play_job
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs.checkpoints import begin_run
 from patchwork_env.learning.runs.run import Run
+from patchwork_env.learning.system import versions
 from tests.learning import same_runs
 from tests.learning.distributed.configs import CONFIGS, state_of
 from tests.learning.distributed.fake_pool import shared

@@ -142,15 +142,8 @@ def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, worker
     arguments = ["random", f"{module}:lowest", f"{module}:highest", "--games", "140", "--workers", "1"]
     run(*arguments, "--out", tmp_path / "whole")
     folder = tmp_path / "stopped"
-    command = [
-        sys.executable,
-        "-m",
-        "training.tournament",
-        *arguments[:-1],
-        str(workers),
-        "--out",
-        str(folder),
-    ]
+    command = [sys.executable, "-m", "patchwork_env", "tournament", *arguments[:-1], str(workers)]
+    command += ["--out", str(folder)]
     path = os.pathsep.join([str(tmp_path / "modules"), str(ROOT)])
     slow = os.environ | {"PYTHONPATH": path, "SLOW": "0.01"}
     with subprocess.Popen(

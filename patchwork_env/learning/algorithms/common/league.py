@@ -54,12 +54,13 @@ class SnapshotPool(Generic[Policy]):
 
     Attributes:
         opponents: The snapshots that games begin against at present, all different.
+        policies: The frozen policies of the snapshots in the pool or in play, by number.
     """
 
     def __init__(self, config: League) -> None:
         self.config = config
         self.opponents: list[int] = []
-        self._policies: dict[int, Policy] = {}
+        self.policies: dict[int, Policy] = {}
         self._records: dict[int, _Record] = {}
         self._added = 0
         self._draws = 0
@@ -67,16 +68,7 @@ class SnapshotPool(Generic[Policy]):
     @property
     def snapshots(self) -> dict[int, Policy]:
         """The frozen policies that may be drawn, by number, oldest first."""
-        return {number: self._policies[number] for number in self._records}
-
-    @property
-    def numbers(self) -> set[int]:
-        """The numbers of all snapshots with a stored policy."""
-        return set(self._policies)
-
-    def policy(self, number: int) -> Policy:
-        """Return the frozen policy of a snapshot that is in the pool or in play."""
-        return self._policies[number]
+        return {number: self.policies[number] for number in self._records}
 
     def add(self, policy: Policy) -> None:
         """Add a copy of the learner, in place of the oldest in a full pool; no copy if the fraction is 0."""
@@ -92,8 +84,8 @@ class SnapshotPool(Generic[Policy]):
         Policies that are ``in_play`` are kept. Returns a copy of :attr:`opponents`, ``config.opponents`` of
         them or as many as there are.
         """
-        for number in self._policies.keys() - self._records.keys() - set(in_play):
-            del self._policies[number]
+        for number in self.policies.keys() - self._records.keys() - set(in_play):
+            del self.policies[number]
         places = min(self.config.opponents, len(self._records))
         del self.opponents[places:]
         due = self._draws % max(places, 1)
@@ -131,7 +123,7 @@ class SnapshotPool(Generic[Policy]):
     def state_dict(self) -> State:
         """Return the state of the pool, for :meth:`load_state_dict`; tensors are those in use."""
         return {
-            "policies": {str(number): policy.state_dict() for number, policy in self._policies.items()},
+            "policies": {str(number): policy.state_dict() for number, policy in self.policies.items()},
             "records": {str(number): [r.wins, r.games] for number, r in self._records.items()},
             "opponents": list(self.opponents),
             "added": self._added,
@@ -145,13 +137,13 @@ class SnapshotPool(Generic[Policy]):
         for name, weights in state["policies"].items():
             number = check_between(int(name), 0, self._added - 1, "a snapshot")
             self._keep(number, like)
-            self._policies[number].load_state_dict(weights)
+            self.policies[number].load_state_dict(weights)
         for name, (wins, games) in state["records"].items():
             if not 0 <= wins <= games < math.inf:
                 raise ValueError(f"{short_repr(wins)} of {short_repr(games)} games cannot have been won")
             self._records[int(name)] = _Record(wins, games)
         self.opponents = list(state["opponents"])
-        if not self._policies.keys() >= {*self.opponents, *self._records}:
+        if not self.policies.keys() >= {*self.opponents, *self._records}:
             raise ValueError(f"opponents {short_repr(self.opponents)} or records are not among the snapshots")
         self._retire()
 
@@ -162,7 +154,7 @@ class SnapshotPool(Generic[Policy]):
             del self._records[number]
 
     def _keep(self, number: int, policy: Policy) -> None:
-        self._policies[number] = copy.deepcopy(policy).eval().requires_grad_(False)
+        self.policies[number] = copy.deepcopy(policy).eval().requires_grad_(False)
 
     def _draw_one(self, random: np.random.Generator) -> int:
         free = [number for number in self._records if number not in self.opponents]

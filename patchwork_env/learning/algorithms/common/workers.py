@@ -13,21 +13,18 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from patchwork_env.errors import NoWorkersError
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common import trainer
 from patchwork_env.learning.config import ClusterRun, trainer_class
 from patchwork_env.learning.distributed import RayPool, connected
-from patchwork_env.learning.system import made_with, tune_malloc
+from patchwork_env.learning.system import tune_malloc, versions
 
 Statistics = dict[str, float]
-_Batch = TypeVar("_Batch", bound=tuple[Any, ...])
 
 
 class IterationWork(NamedTuple):
@@ -144,14 +141,18 @@ class RemoteTrainer(trainer.Trainer):
         super().load_state_dict(state)
         self.random.bit_generator.state = state["random"]
         batches = [state["window"][str(number)] for number in range(len(state["window"]))]
-        self.window.clear()
         self.window.extend(self._checked(trainer.as_arrays(batch)) for batch in batches)
         self._in_flight = state.get("in_flight") if self.pool else None
 
     def _checked(self, arrays: trainer.Arrays) -> Any:
-        """Return examples from a file, after all checks that kernels rely on."""
-        own = self.no_examples._asdict().items()
-        examples = type(self.no_examples)(**{name: _like(arrays[name], array) for name, array in own})
+        """Return examples from a file, after all checks that kernels rely on; records may come as bytes."""
+        checked = {}
+        for name, own in self.no_examples._asdict().items():
+            array = arrays[name].view(own.dtype) if own.dtype.names else arrays[name]
+            if not array.ndim or (array.dtype, array.shape[1:]) != (own.dtype, own.shape[1:]):
+                raise ValueError(f"{name} has {array.shape} of {array.dtype}; it must be like {own.dtype}")
+            checked[name] = array
+        examples = type(self.no_examples)(**checked)
         rules_of(self.config.game).check_many(examples.states)
         self.check_examples(examples)
         return examples
@@ -159,32 +160,14 @@ class RemoteTrainer(trainer.Trainer):
 
 def play_job(work: IterationWork, job: Any) -> Any:
     """Play a job in the process of a worker; NoWorkersError if it has other versions of packages."""
-    own = {name: versions().get(name, "missing") for name in work.versions}
-    if others := {name: version for name, version in work.versions.items() if version != own[name]}:
-        own = {name: own[name] for name in others}
-        raise NoWorkersError(
-            f"the machine {platform.node()} of the cluster has {own}; the learner has {others}: "
-            "install the same versions"
-        )
+    if (own := versions()) != work.versions:
+        difference = f"{platform.node()} has {own}; the learner has {work.versions}"
+        raise NoWorkersError(f"versions differ: the machine {difference}")
     tune_malloc()
     return trainer_class(work.config).play_job(work, job)
 
 
-@cache
-def versions() -> dict[str, str]:
-    """Return the versions of all packages that the results of a job depend on."""
-    return {name: version for name, version in made_with().items() if name != "machine"}
-
-
-def concatenated(batches: Iterable[_Batch]) -> _Batch:
-    """Concatenate batches of one type, at least one."""
+def concatenated(batches: Iterable[Any]) -> Any:
+    """Concatenate named tuples of arrays of one type, at least one."""
     listed = list(batches)
     return type(listed[0])(*(np.concatenate(arrays) for arrays in zip(*listed, strict=True)))
-
-
-def _like(array: npt.NDArray[Any], own: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array from a file, of which only the length may differ; records may come as bytes."""
-    array = array.view(own.dtype) if own.dtype.names else array
-    if not array.ndim or (array.dtype, array[:0].shape) != (own.dtype, own[:0].shape):
-        raise ValueError(f"an array has {array.shape} of {array.dtype}; it must be like {own.dtype}")
-    return array

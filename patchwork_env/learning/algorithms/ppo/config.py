@@ -81,8 +81,6 @@ class PpoRun(keys.RewardedRun):
 class Ppo(PpoLearning):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
-    kl_coefficient: keys.Schedule = keys.Schedule(start=0.0, end=0.0)
-    """Weight, in the loss, of the KL divergence from the policy that played."""
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
     """Arithmetic of the network's trunk while it plays itself and learns. ``bfloat16`` takes a third of the
     time on processors that have it and more on others; ``auto`` takes it on those that have it. Weights,

@@ -78,18 +78,14 @@ class PpoLearner:
         policy_loss = -torch.min(ratio * advantage, clipped * advantage).mean()
         value_loss = (output.values - returns).square().mean()
         entropy = output.entropies.mean()
-        # E[r - 1 - log r] over the old policy's actions is KL(old || new), and so is its gradient.
-        kl = (ratio - 1 - log_ratio).mean()
         loss = policy_loss + config.value_coefficient * value_loss
         loss = loss - config.entropy_coefficient.at(progress) * entropy
-        if (kl_coefficient := config.kl_coefficient.at(progress)) > 0:
-            loss = loss + kl_coefficient * kl
         return {
             "loss": loss,
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "entropy": entropy,
-            "kl": kl,
+            "kl": (ratio - 1 - log_ratio).mean(),  # its expectation over the old policy is KL(old || new)
             "clip_fraction": ((ratio - 1).abs() > config.clip_range).float().mean(),
         }
 

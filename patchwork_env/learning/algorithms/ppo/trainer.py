@@ -66,7 +66,7 @@ class PpoTrainer(trainer.Trainer):
         self._look_ahead_when_due()
         in_play = self.self_play.past_selves_in_play
         drawn = self.pool.draw(self.random, in_play)
-        past_selves = {number: self.pool.policy(number) for number in in_play.union(drawn)}
+        past_selves = {number: self.pool.policies[number] for number in in_play.union(drawn)}
         rollout = self.self_play.collect(
             self.network, past_selves, config.ppo.rollout_steps, self.random, drawn
         )
@@ -127,7 +127,7 @@ class PpoTrainer(trainer.Trainer):
         self.pool.load_state_dict(state["league"], self.network)
         self.self_play.opponents[:] = state["opponents"]
         self.random.bit_generator.state = state["random"]
-        allowed = {LEARNER, NEW_GAME} | self.pool.numbers
+        allowed = {LEARNER, NEW_GAME, *self.pool.policies}
         if wrong := set(self.self_play.opponents.tolist()) - allowed:
             raise ValueError(f"opponents holds {min(wrong)}; allowed are {sorted(allowed)}")
 

@@ -78,17 +78,17 @@ def test_a_snapshot_that_is_in_play_is_kept_until_it_is_not():
     assert pool.draw(random) == [0]
     network = fill(pool, 2)
     assert pool.draw(random, in_play=[0]) == [2]
-    assert pool.policy(0).bias.item() == 0
+    assert pool.policies[0].bias.item() == 0
     other = make_pool(size=1)
     other.load_state_dict(pool.state_dict(), network)
-    assert other.policy(0).bias.item() == 0
+    assert other.policies[0].bias.item() == 0
     for each in (pool, other):
         assert list(each.snapshots) == [2]
         each.record({0: 1}, {0: 1})
         assert each.win_rates() == {2: 0.5}
         each.draw(random)
         with pytest.raises(KeyError):
-            each.policy(0)
+            each.policies[0]
 
 
 def test_opponents_differ_and_stay_for_a_while():
@@ -121,11 +121,11 @@ def test_a_restored_pool_may_have_other_settings():
     drawn = pool.draw(random)
     fewer = restored(pool, network, size=4, opponents=1)
     assert len(fewer.draw(random, in_play=drawn)) == len(fewer.opponents) == 1
-    assert set(drawn) <= fewer.numbers  # their games go on
+    assert set(drawn) <= fewer.policies.keys()  # their games go on
     without = restored(pool, network, fraction=0.0)  # games against past selves
     without.add(network)
     assert without.draw(random) == []
-    assert not without.numbers
+    assert not without.policies
     assert without.state_dict()["policies"] == {}
 
 

@@ -30,7 +30,6 @@ CASES = {
     "value": {"value_coefficient": 3.0},
     "short gradients": {"max_gradient_norm": 0.05},
     "learning rate": {"learning_rate": {"start": 0.02, "end": 0.004, "curve": "geometric"}},
-    "close to the old policy": {"kl_coefficient": {"start": 3.0, "end": 1.0}},
     "discounted": {"gamma": 0.8, "gae_lambda": 0.5},
     "ends early": {"target_kl": 0.1, "learning_rate": {"start": 0.02, "end": 0.02}},
 }
@@ -173,6 +172,5 @@ def naive_losses(network, samples, config):
         + config.value_coefficient * value
         - naive_schedule(config.entropy_coefficient, PROGRESS) * entropies
     )
-    loss = loss + naive_schedule(config.kl_coefficient, PROGRESS) * divergence
     terms = {"loss": loss, "policy_loss": policy, "value_loss": value, "entropy": entropies, "kl": divergence}
     return {name: term / size for name, term in (terms | {"clip_fraction": clipped}).items()}

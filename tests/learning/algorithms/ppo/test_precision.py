@@ -45,7 +45,7 @@ def test_runs_in_bfloat16_repeat_themselves_and_play_in_float32():
     assert all(torch.equal(tensor, second.network.state_dict()[name]) for name, tensor in weights.items())
     assert any(not torch.equal(tensor, exact.network.state_dict()[name]) for name, tensor in weights.items())
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
-    assert {first.pool.policy(number).trunk.dtype for number in first.pool.numbers} == {torch.bfloat16}
+    assert {policy.trunk.dtype for policy in first.pool.policies.values()} == {torch.bfloat16}
     assert first.network.trunk.dtype == torch.bfloat16
     assert first.agent().network.trunk.dtype == exact.network.trunk.dtype == torch.float32
     states = many_states()[:20]

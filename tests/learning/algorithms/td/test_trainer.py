@@ -34,11 +34,11 @@ def test_a_window_of_other_types_or_impossible_records_is_refused(config):
     trainer.step()
     length = len(trainer.window[-1].states)
     for name, change, message in (
-        ("states", lambda states: torch.zeros(5, dtype=torch.uint8), "array|size"),
+        ("states", lambda states: torch.zeros(5, dtype=torch.uint8), "must be like|size"),
         ("states", lambda states: torch.full_like(states, 255), "state"),
-        ("targets", lambda targets: torch.zeros(3, 2, 2), "array|size"),
-        ("targets", lambda targets: targets.to(torch.float16), "array|size"),
-        ("targets", lambda targets: torch.zeros(()), "array|size"),
+        ("targets", lambda targets: torch.zeros(3, 2, 2), "must be like|size"),
+        ("targets", lambda targets: targets.to(torch.float16), "must be like|size"),
+        ("targets", lambda targets: torch.zeros(()), "must be like|size"),
         ("targets", lambda targets: targets[1:], f"{length} positions and targets for {length - 1}"),
     ):
         state, other = trainer.state_dict(), make_trainer(load_config(config))
