@@ -130,7 +130,10 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     """Return the policy of an ``MlpPolicy`` that sees observations of Patchwork as they are."""
     _check_observations(data.get("observation_space"), path)
     if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
-        raise ValueError(f"{path}: the model learned with VecNormalize, which it lacks; {_HOW_TO_PLAY}")
+        raise ValueError(
+            f"{path}: the model learned with VecNormalize; agents see observations unchanged. If it changed "
+            "only rewards and you trust the file, take as_agent(MaskablePPO.load(path, env)) with its environment"
+        )
     options = data.get("policy_kwargs")
     if not isinstance(options, dict) or options.get("features_extractor_class") is not None:
         raise ValueError(f"{path}: policy_kwargs {short_repr(options)} are not known here; {_HOW_TO_PLAY}")

@@ -265,14 +265,17 @@ def _check_observations(model: BaseAlgorithm) -> None:
     env = model.get_env()
     changing = ObservationWrapper.__name__ if env and any(env.env_is_wrapped(ObservationWrapper)) else None
     if model._last_original_obs is not None and model.get_vec_normalize_env() is None:
-        changing = "a VecNormalize that it has no more; if it changed only rewards, load the model with it"
+        changing = "a VecNormalize that is missing now"
     while isinstance(env, VecEnvWrapper):
         normalizes_rewards = isinstance(env, VecNormalize) and not env.norm_obs
         if not isinstance(env, _UNCHANGED) and not normalizes_rewards:
             changing = type(env).__name__
         env = env.venv
     if changing:
-        raise ValueError(f"agents cannot see what the model sees, which learned within {changing}")
+        raise ValueError(
+            f"the model learned within {changing}, which may change observations; agents see them unchanged. "
+            "VecNormalize(env, norm_obs=False) changes only rewards"
+        )
 
 
 # --- spaces -----------------------------------------------------------------------------------------------
