@@ -132,7 +132,7 @@ def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path)
     if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
         raise ValueError(
             f"{path}: the model learned with VecNormalize; agents see observations unchanged. If it changed "
-            "only rewards and you trust the file, take as_agent(MaskablePPO.load(path, env)) with its environment"
+            "only rewards and you trust the file, take as_agent(MaskablePPO.load(path, env)), with its env"
         )
     options = data.get("policy_kwargs")
     if not isinstance(options, dict) or options.get("features_extractor_class") is not None:
