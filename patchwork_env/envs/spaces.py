@@ -19,15 +19,11 @@ class GameSpaces(NamedTuple):
     rules: Rules
 
     def action_space(self) -> Discrete[np.int64]:
-        """``Discrete(num_actions)``."""
+        """Return ``Discrete(num_actions)``."""
         return Discrete(self.rules.num_actions)
 
-    def mask_space(self) -> Box:
-        """Return int8 ``(num_actions,)``: 1 for the legal actions."""
-        return Box(0, 1, (self.rules.num_actions,), np.int8)
-
     def flat_space(self) -> Box:
-        """Return float32 ``(layout.size,)``."""
+        """Return the space of observations as one vector, float32 ``(layout.size,)``."""
         return _box(self.rules.layout.upper_bounds)
 
     def observation_space(self, named: bool) -> Box | Dict:
@@ -38,8 +34,9 @@ class GameSpaces(NamedTuple):
         return Dict({name: _box(bounds) for name, bounds in layout.as_dict(layout.upper_bounds).items()})
 
     def masked_space(self, named: bool) -> Dict:
-        """Return the space of observations together with their ``action_mask``."""
-        return Dict({"observation": self.observation_space(named), "action_mask": self.mask_space()})
+        """Return the space of observations with an ``action_mask``, int8 ``(num_actions,)``."""
+        mask = Box(0, 1, (self.rules.num_actions,), np.int8)
+        return Dict({"observation": self.observation_space(named), "action_mask": mask})
 
 
 def _box(upper_bounds: Observation) -> Box:

@@ -89,23 +89,6 @@ def test_seats(case):
         single(case, seat=n)
 
 
-@cases
-def test_infos_keep_their_keys(case):
-    for fails in (False, True):
-        env, ended, action = single(case), False, -1
-        infos = [env.reset(seed=0)[1]]
-        while not ended:
-            mask = infos[-1]["action_mask"]
-            action = mask.argmin() if fails and len(infos) == 2 else mask.argmax()
-            *_, ended, _, info = env.step(action)
-            infos.append(info)
-        with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
-            env.step(0)
-        assert infos[-1]["illegal_action"] == (action if fails else -1)
-        assert {(*info,) for info in infos} == {("action_mask", "seat", "scores", "illegal_action")}
-        assert {info["scores"].dtype for info in infos} == {np.dtype(np.int16)}
-
-
 def test_games_that_end_before_the_first_turn_are_passed_over():
     row = CASES[-1]
     for seat in ("alternate", "random"):
