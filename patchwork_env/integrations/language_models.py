@@ -22,8 +22,7 @@ import numpy as np
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
-from patchwork_env.agents.base import Actions
-from patchwork_env.agents.usage import Usage
+from patchwork_env.agents.base import Actions, Usage
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.files import storing_in
 from patchwork_env.core.game import BaseGame

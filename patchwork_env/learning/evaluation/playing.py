@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents import Agent
-from patchwork_env.agents.usage import MeteredAgent, Usage
+from patchwork_env.agents.base import MeteredAgent, Usage
 from patchwork_env.core.batches import determinized, first_illegal, loop, play_listed, write_over
 from patchwork_env.core.checks import as_action, check_actions
 from patchwork_env.core.documents import one_line

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from patchwork_env.agents.usage import Usage
+from patchwork_env.agents.base import Usage
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 from patchwork_env.core.parts import MatchPart
