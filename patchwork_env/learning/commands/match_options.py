@@ -79,6 +79,6 @@ def check_json(options: argparse.Namespace) -> None:
 
 
 def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None:
-    """Write the file of ``--json``, if there is to be one."""
+    """Write the file of ``--json`` if the option is given."""
     if options.json:
         write_text(options.json, json.dumps(contents, indent=2) + "\n")

@@ -1,7 +1,7 @@
 """The gauntlet: an agent meets a fixed pool of reference players under frozen settings, and gets a rating.
 
-Each version of the pool is a file, gauntlet_v1.json and so on, which never changes: another pool is another
-version. docs/measure/gauntlet.md has the protocol.
+Each version of the pool is a file, such as gauntlet_v1.json, which never changes; docs/measure/gauntlet.md
+has the protocol.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class GauntletResult:
         return self.standings.ratings.intervals[0]
 
     @property
-    def reservations(self) -> list[str]:
-        """The differences from the whole protocol, in words."""
+    def caveats(self) -> list[str]:
+        """The differences from the protocol, in words."""
         games, protocol = ([len(r.games) for r in self.results], [m.games for m in self.pool.members])
         reasons = []
         if games != protocol:
@@ -163,7 +163,7 @@ class GauntletResult:
             "game": self.pool.game,
             "agent": self.agent,
             "weights": self.weights,
-            "complete": not self.reservations,
+            "complete": not self.caveats,
             "skipped": list(self.skipped),
             "rating": self.rating,
             "interval": list(self.interval),
@@ -179,8 +179,8 @@ class GauntletResult:
             [result.opponent, float(member.rating), *result.figures.cells]
             for member, result in zip(self.pool.members, self.results, strict=True)
         ]
-        reservations = f" ({'; '.join(self.reservations)})" if self.reservations else ""
-        name = f"gauntlet v{self.pool.version}{reservations}"
+        caveats = f" ({'; '.join(self.caveats)})" if self.caveats else ""
+        name = f"gauntlet v{self.pool.version}{caveats}"
         rating = f"rating {self.rating:.0f}, 95% interval {show_bounds(self.interval)}"
         speed = f"every circle from both seats, {1000 * self.seconds_per_move:.3g} ms per move"
         return render([f"{self.agent} in {name}: {rating}", Table(columns, rows), speed], form)

@@ -1,4 +1,4 @@
-"""Participants of evaluations, and matches of two agents, which all have the same circles or decks."""
+"""Participants of evaluations, and matches between them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Participant(NamedTuple):
 
 
 def load_player(text: str) -> Agent:
-    """Load an agent by its text in a command, which becomes its name.
+    """Load an agent from the text that names it in a command; the text becomes its name.
 
     The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents, or a
     function from a game to an action.
@@ -148,9 +148,9 @@ def play_all(
     progress: Progress | None = None,
     store: GameStore | None = None,
 ) -> Iterator[MatchResult]:
-    """Play several matches between the players, as far as a store does not hold the games already.
+    """Play several matches between the players, except games that a store holds.
 
-    Yields their results in order, each as soon as it and those before it have ended. If an agent fails and
+    Yields the results in order, each as soon as it and those before it are complete. If an agent fails and
     there is a store, all games without it are played first. ``progress`` is called with the number of games
     that ended since the last call, at first those of the store. Matches with a sequential test are played one
     after another, without a store.

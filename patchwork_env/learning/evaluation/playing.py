@@ -1,6 +1,6 @@
-"""The loop in which agents play games that are measured or recorded, and who is to blame for an error.
+"""The loop that plays games for measurements and recordings, and attributes errors to agents.
 
-Random numbers start anew in every block of games, so that these are the same whichever process plays them.
+Every block of games has its own random numbers, so results do not depend on the process that plays it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class GamesInPlay:
             running = running[~over]
 
     def _take_turns(self, number: int, games: Integers, forfeits: bool) -> None:
-        """Play an agent's actions in the listed games; one by one where that finds the game it fails in."""
+        """Play an agent's actions in the listed games; after a failure with forfeits, game by game."""
         agent = self.agents[number]
         if not (forfeits and len(games) > 1 and _takes_games(agent)):
             try:

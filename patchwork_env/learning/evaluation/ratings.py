@@ -1,7 +1,7 @@
-"""Ratings: how strong players are, on the scale of Elo, and how sure that is.
+"""Elo ratings of players, with 95% intervals.
 
 The model of Bradley and Terry (1952): player ``i`` beats player ``j`` with probability ``1 / (1 + 10 **
-((rating[j] - rating[i]) / 400))``. Of all ratings the likeliest are taken.
+((rating[j] - rating[i]) / 400))``. The ratings maximize the likelihood.
 
 **Prior.** Without it, the likelihood has no maximum if a player wins all games. So each of two players that
 met gets :data:`PRIOR` virtual wins over the other, the correction of Haldane and Anscombe (1956).
@@ -13,7 +13,7 @@ same mean; the interval lies between the 2.5% and the 97.5% quantile. It stays v
 ever loses, unlike a bootstrap that draws circles with replacement.
 
 **Limits.** If every player of one group won all games against every player of another, only the prior keeps
-the groups at a finite distance. An interval has no end where only such a distance would set it.
+the groups at a finite distance. An interval has no end where only the prior would set it.
 """
 
 from __future__ import annotations
@@ -56,13 +56,12 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
 
     Args:
         wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
-        known: Ratings that are taken as exact, ``(n,)``, NaN for those that are sought; None if only the mean
-            is.
-        mean: The mean of all ratings if none is known.
+        known: Exact ratings, ``(n,)``, NaN for unknown ones; None if only the mean is known.
+        mean: The mean of all ratings if no rating is known.
         seed: The seed of the bootstrap.
 
     Raises:
-        ValueError: No games connect some of the players, not even by way of others or of known ratings.
+        ValueError: Games do not connect all players, directly or through others and known ratings.
     """
     total = wins.sum(0)
     fixed = np.where(np.arange(len(total)) == 0, 0.0, np.nan) if known is None else known
@@ -128,7 +127,7 @@ def _solve(known: Floats, wins: Floats) -> Floats:
 
 
 def _virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:
-    """Random numbers of virtual wins, ``PRIOR`` on average; they vary like a part of a circle's weight."""
+    """Return random numbers of virtual wins, ``PRIOR`` on average, with the variance of a circle's weight."""
     part = PRIOR / _GAMES_PER_CIRCLE
     return np.maximum(_GAMES_PER_CIRCLE * random.standard_gamma(part, tuple(shape)), _TINY)
 

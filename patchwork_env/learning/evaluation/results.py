@@ -318,7 +318,7 @@ def players_of(result: MatchResult, i: int) -> tuple[str, str]:
 
 
 def position_after(game: _Game, turns: int) -> _Game:
-    """Return the game as it was after the first turns of its history: after none, some or all of them."""
+    """Return the game after the first ``turns`` turns of its history."""
     position = game.root()
     for action in game.history[:turns]:
         position.play(action)
@@ -332,7 +332,7 @@ def milestones(game: _Game, count: int) -> list[_Game]:
 
 
 def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
-    """Draw the last position, 960 pixels wide, above three earlier ones, for which Pillow is needed."""
+    """Draw the last position, 960 pixels wide, above three earlier ones; needs Pillow."""
     draw = rules_of(game.state).pictures.rgb_array
     small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
     return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

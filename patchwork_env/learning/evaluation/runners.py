@@ -26,7 +26,7 @@ SIDES = 2
 
 
 class Match(NamedTuple):
-    """A match between two of several players, and what decides its games."""
+    """A match between two of several players, with all settings of its games."""
 
     sides: tuple[int, int]  # the indices of the player that is measured and of its opponent
     names: tuple[str, str]  # what the result calls them
@@ -34,9 +34,9 @@ class Match(NamedTuple):
     variant: str  # one of the `variants` of the game's `MatchPart`
     games: int
     seed: int  # of the circles or decks and of both players' random numbers
-    keep: int = 0  # how many games, the first ones, are kept move by move
+    keep: int = 0  # the number of first games that are kept move by move
     forfeits: bool = False  # whether a player that fails loses the game
-    block_size: int = BLOCK_SIZE  # how many circles or decks are played at once
+    block_size: int = BLOCK_SIZE  # the number of circles or decks that are played at once
     key: str = ""  # the name of the match in a store of games
     test: SequentialTest | None = None  # ends the match once it decides
 
@@ -125,7 +125,7 @@ class MatchRunner(GamesInPlay):
         states = np.repeat(_deal(block, streams), times)
         in_turn = np.arange(len(states)) + (block.begin if self._part.is_noninteractive else 0)
         seats = in_turn % SIDES
-        # Of two seats, where each side sits and who sits in each seat are the same numbers.
+        # With two seats, the seats of both sides are also the sides in both seats.
         self.players: Integers = np.stack([seats, 1 - seats], axis=1)
         keep = min(max(self._match.keep - times * block.begin, 0), len(states))
         super().__init__(agents, states, np.repeat(streams, times, axis=0), self.players, keep)
@@ -193,7 +193,7 @@ def _write_outcomes(states: States, seats: Integers, outcomes: npt.NDArray[np.fl
 
 
 def match_part(game: str) -> MatchPart:
-    """Return how matches of a game are played; ValueError if the game has no such part or does not exist."""
+    """Return the part ``matches`` of a game; ValueError if the game has none or does not exist."""
     part: MatchPart = part_of(game, "matches")
     return part
 

@@ -45,7 +45,7 @@ _HALVINGS = 64  # of an interval for a multiplier, which then is as exact as a f
 
 @dataclass(frozen=True)
 class SequentialTest:
-    """A sequential test and what it has counted.
+    """A sequential test and its counts.
 
     Attributes:
         elo: The difference in Elo under H0 and under H1, the lower one first.
@@ -91,7 +91,7 @@ class SequentialTest:
 
     @property
     def interval(self) -> Interval:
-        """The 95% interval of the score; it takes no account of the rule by which the match ended."""
+        """The 95% interval of the score, not adjusted for stopping early."""
         return win_rate_interval(np.repeat(RESULTS, self.counts))
 
     @property
@@ -152,7 +152,7 @@ def log_likelihood_ratio(counts: npt.NDArray[Any], elo: tuple[float, float]) -> 
 
 
 def _log_divisors(seen: Floats, mean: float) -> Floats:
-    """Return ``log(1 + t (a - s))`` for each result; bisection finds ``t``, in which the mean falls."""
+    """Return ``log(1 + t (a - s))`` for each result; bisection finds ``t``; the mean decreases with it."""
     distances = RESULTS - mean
     low, high = np.full(seen.shape[:-1], -1 / distances[-1]), np.full(seen.shape[:-1], -1 / distances[0])
     for _ in range(_HALVINGS):

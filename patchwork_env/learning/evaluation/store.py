@@ -1,9 +1,9 @@
 """Folders that keep games as they are played, so that a tournament can be resumed.
 
     FOLDER/NAME.json       the settings, which decide all games
-    FOLDER/blocks/*.json   the games that have been played so far, part by part
+    FOLDER/blocks/*.json   the games that were played so far, in parts
 
-Every file is complete or absent, however the process that wrote it was stopped.
+Every file is complete or absent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class GameStore:
         return self._path(name).exists()
 
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
-        """Keep a part; its contents are anything that JSON can hold."""
+        """Write a part as JSON."""
         with storing_in(self._parts):
             write_text(self._path(name), json.dumps(contents, separators=(",", ":")) + "\n")
 

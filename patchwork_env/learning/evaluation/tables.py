@@ -32,7 +32,7 @@ def interval_column(title: str, show: Callable[[Any], str]) -> Column:
 
 
 def interval_columns(title: str, form: str) -> list[Column]:
-    """Two columns, for a figure and for its 95% interval; ``form`` is a format of one value."""
+    """Return a column for a figure and one for its 95% interval; ``form`` is the format of a value."""
     show = form.format
     return [Column(title, show), interval_column(title, lambda interval: " to ".join(map(show, interval)))]
 
@@ -118,7 +118,7 @@ def _as_latex(part: str | Table) -> str:
 
 
 def labels(texts: Sequence[str]) -> list[str]:
-    """Short names for tables and plots: as many last parts of each path as are needed to tell it apart."""
+    """Return short names for tables and plots: the fewest last parts of each path that differ."""
     parts = [text.rstrip("/").split("/") for text in texts]
     short = []
     for mine in parts:

@@ -75,7 +75,7 @@ class Tournament:
         game: str | None = None,
         forfeits: bool = False,
     ) -> Self:
-        """Load all agents and checks everything, before anything is written or played.
+        """Load all agents and check all arguments, before anything is written or played.
 
         Args:
             agents: Two or more different agents, as

@@ -118,7 +118,7 @@ def thinned(curve: Curve) -> Curve:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round numbers at even distances, about five of them, from at most ``low`` to at least ``high``."""
+    """Return about five round numbers at even distances, from at most ``low`` to at least ``high``."""
     if not high > low:
         low, high = low - max(abs(low), 1.0) / 10, low + max(abs(low), 1.0) / 10
     rough = (high - low) / _TICKS

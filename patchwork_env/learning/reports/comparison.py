@@ -88,7 +88,7 @@ class Comparison:
         return float(mean.values[0]), mean.interval()
 
     def learning_curve(self, group: Group, opponent: str, axis: str) -> Curve:
-        """Return the mean over the runs of a group, interpolated, within what all of its runs have.
+        """Return the mean over the runs of a group, interpolated, over the range that all of them cover.
 
         Minutes, unlike steps, differ from run to run: there places have even distances.
         """
@@ -144,7 +144,7 @@ def compare(
 
 
 def _check_ended(run: RunResult) -> None:
-    """Raise ValueError if the last evaluation is not that of all steps that the configuration asks for."""
+    """Raise ValueError unless the last evaluation is of all steps of the configuration."""
     if not run.evaluations or not run.last.matches:
         raise ValueError(f"{run.source} has no evaluation yet; a run evaluates its policy at its end")
     if run.total_steps is not None and run.last.steps < run.total_steps:

@@ -1,4 +1,4 @@
-"""Makes the page of a checkpoint on the Hugging Face Hub, its model card, from its own figures."""
+"""The page of a checkpoint on the Hugging Face Hub, its model card."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
 
 
 def _run_of(folder: Path) -> Path | None:
-    """Return the folder of the run that a checkpoint lies in; None if it lies in none."""
+    """Return the folder of the run that holds a checkpoint; None without a run."""
     folder = folder.resolve()
     run = folder.parent if folder.name in (FINAL, BEST) else folder.parent.parent
     is_of_run = folder.parent == run or steps_of(folder) is not None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TRAINING = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
-"""The titles of axes by what of a training they show."""
+"""The titles of axes."""
 
 FORMATS = ("svg", "png", "pdf")  # the formats of pictures
 _DPI = 120

@@ -1,4 +1,4 @@
-"""Reviews of games that were played: who was ahead when, and which moves cost most, judged by an agent.
+"""Reviews of games by an agent: evaluations of all positions, and the costliest moves.
 
 The evaluation of a position is that of its best move, by one search with the whole budget of the agent.
 The loss of a move is the difference between the evaluations before and after it, for the player who made it;
@@ -63,7 +63,7 @@ class PositionEvaluation:
 class Verdict:
     """The judgement of a move."""
 
-    number: int  # of the move, from 1
+    number: int  # the number of the move, from 1
     player: int
     move: str
     best: str  # what the agent would have played; `move` itself if both lead to alike positions
@@ -197,7 +197,7 @@ def counts(losses: Sequence[float]) -> dict[Name, int]:
 
 
 def counts_text(counted: dict[Name, int]) -> str:
-    """Count in words."""
+    """Return the counts in words."""
     return ", ".join(f"{n} {name if n == 1 else _PLURALS[name]}" for name, n in counted.items())
 
 

@@ -1,4 +1,4 @@
-"""Results of runs so far, read from their folders, or from one small file for each."""
+"""The results of runs, from their folders or from small files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class RunResult:
 
     @property
     def last(self) -> RunEvaluation:
-        """The last evaluation, of which there is one at least."""
+        """The last evaluation; there must be one."""
         return self.evaluations[-1]
 
     @property
@@ -214,15 +214,15 @@ def write_training(
     configuration: Mapping[str, Any] | None = None,
     weights: str | os.PathLike[str] | None = None,
 ) -> Path:
-    """Write what a training of one's own has reached, as a file that ``patchwork-env compare`` reads.
+    """Write the results of your own training as a file that ``patchwork-env compare`` reads.
 
     Args:
         folder: The folder of the file, ``NAME-seedN.json``, which takes the place of an earlier one.
-        name: What the training is one of, without its seed: trainings that share it are one group.
+        name: The name of the configuration, without the seed; trainings that share it are one group.
         evaluations: Steps, in turns of games, minutes of playing and learning, and matches; the last
             evaluation counts.
         seed: The seed of the training.
-        algorithm: What learned; the name by default.
+        algorithm: The name of the algorithm; ``name`` by default.
         configuration: The settings by name. Trainings with different values are different groups.
         weights: The file of the final weights, or the folder of a checkpoint, whose SHA-256 is noted.
 
