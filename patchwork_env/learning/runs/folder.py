@@ -2,14 +2,14 @@
 
     RUN/config.yaml                    the whole configuration; it is written after the first checkpoint
     RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy, which is an agent
-                                       trainer.json, trainer.safetensors: what resuming the run needs
+                                       trainer.json, trainer.safetensors: the state to resume from
     RUN/final/                         the policy at the end of the run
     RUN/candidates/step_0000655360/    a policy that was among the best three in the evaluations
     RUN/best/                          the best of these when they were measured again at the end of the run
     RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
     RUN/evaluations/                   figures and sample games of every evaluation
-    RUN/versions.jsonl                 what every start of the run was made with: code, packages, machine
-    RUN/trackers/                      what tracking services know the run by
+    RUN/versions.jsonl                 the commit, packages and machine of every start of the run
+    RUN/trackers/                      the name of the run at tracking services
     RUN/lock                           locked by the process that is training
 
 Only the newest two checkpoints keep their trainer's files.

@@ -51,8 +51,8 @@ def check_tracker(name: str) -> None:
 class Log:
     """The log of a run, from the steps at which the run begins or is resumed.
 
-    What an earlier attempt logged of later steps is dropped, and metrics that are in the log at these steps
-    are not logged again. Metrics are in the files when the call returns.
+    Lines of later steps, from an earlier attempt, are dropped. Metrics that the log has at these steps are
+    not logged again. Metrics are in the files when a call returns.
     """
 
     def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
@@ -96,7 +96,7 @@ class Log:
             sender.later("send_final", {f"final/{name}": value for name, value in figures.items()}, steps)
 
     def sync(self) -> None:
-        """Wait until everything that was added is on the disk; services are not waited for."""
+        """Wait until everything that was added is on the disk, without waiting for services."""
         with storing_in(self._folder):
             for file in self._files():
                 file.sync()
@@ -269,7 +269,7 @@ SERVICES: dict[str, Callable[[], Service]] = {_Wandb.NAME: _Wandb, _Mlflow.NAME:
 
 
 class Sender:
-    """Makes the calls of a service in another thread, so that training never waits or stops.
+    """Calls a service in another thread, so that training never waits or stops.
 
     The first call that fails is reported, once. The folder of the run keeps its name at the service.
     """
@@ -281,7 +281,7 @@ class Sender:
         self._thread.start()
 
     def later(self, method: str, *arguments: Any) -> None:
-        """Have a method of the service called."""
+        """Put a call of a method into the queue."""
         self._put(lambda: getattr(self._service, method)(*arguments))
 
     def close(self) -> None:
@@ -299,7 +299,7 @@ class Sender:
             self._warn(f"{_MOST_WAITING:,} calls are waiting for it")
 
     def _work(self, folder: Path, config: RunConfig) -> None:
-        """Make the calls, in order; none if the run could not begin."""
+        """Make the calls in order; skip them all if the run could not begin."""
         has_begun = self._succeeds(lambda: self._begin(folder, config))
         while (call := self._calls.get()) is not None:
             if has_begun:

@@ -1,4 +1,4 @@
-"""A training run, from top to bottom: the loop, how a run begins and is resumed, saves, evaluates and ends.
+"""A training run: the loop, and how a run begins, is resumed, saves, evaluates and ends.
 
     with new_run(load_config("quick"), Path("runs/mine")) as run:
         run.train()
@@ -28,7 +28,6 @@ from patchwork_env.learning import system
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
 from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
-from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     begin_run,
@@ -199,7 +198,7 @@ class Run:
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
-        """Let signals take effect only before and after the block, so that no half update is saved."""
+        """Let signals take effect only before and after the block, which changes the trainer."""
         system.stop_if_asked()
         yield
         system.stop_if_asked()
@@ -257,18 +256,11 @@ class Run:
         print(f"final policy: {final}   (play it: patchwork-env evaluate {quoted(final)} --against greedy)")
 
     def _is_finished(self) -> bool:
-        """True if :meth:`finish` is complete for these steps and the matches of the configuration."""
-        final, settings = self.folder / FINAL, self.config.evaluation
+        """True if :meth:`finish` is complete for these steps; it writes the file of the best policy last."""
+        final = self.folder / FINAL
         if not final.is_dir() or read_checkpoint(final).info.get("steps") != self.trainer.steps:
             return False
-        file = evaluation_files(self.folder).get(self.trainer.steps)
-        if not settings.opponents or file is None:
-            return not settings.opponents
-        evaluation = read_evaluation(file)
-        played = [(match.opponent, match.games, match.seed) for match in evaluation.matches]
-        asked = [(spec, settings.final_games, settings.seed) for spec in settings.opponents]
-        is_of_final = evaluation.weights == hash_of_weights(final)
-        return is_of_final and played == asked and best_file(self.folder).is_file()
+        return best_file(self.folder).is_file() or not self.config.evaluation.opponents
 
     def _save(self) -> Path:
         """Write a checkpoint, after the log, which a resumed run does not write again."""

@@ -181,14 +181,11 @@ def test_learns_to_beat_random(config, tmp_path):
     ("override", "message"),
     [
         ("ppo.epoch=3", "--set ppo.epoch=3: unknown key 'ppo.epoch'; did you mean 'ppo.epochs'?\n"),
-        ("seed=!!bool foo", "is not valid YAML"),
-        ("ppo.num_envs=1000000000000", "ppo.num_envs is 1000000000000: Input should be less than"),
         ("device=toaster", "device is 'toaster', which PyTorch cannot use here"),
         ("device=meta", "device is 'meta', which PyTorch cannot use here"),
         ("evaluation.opponents=[random, gredy]", "evaluation.opponents: there is no agent 'gredy'"),
         ("evaluation.opponents=[no/where]", "evaluation.opponents: there is no checkpoint at 'no/where'"),
         ("tracker=[tensorbord]", "there is no 'tensorbord'; did you mean 'tensorboard'?"),
-        ("reward.outcome=0", "there would be nothing to learn"),
     ],
 )
 def test_what_is_refused_leaves_no_folder(config, tmp_path, capsys, override, message):

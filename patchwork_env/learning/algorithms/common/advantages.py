@@ -43,9 +43,9 @@ class Decisions(NamedTuple):
 def advantages(decisions: Decisions, gamma: float, gae_lambda: float) -> npt.NDArray[np.float32]:
     """Generalized advantage estimation (Schulman et al. 2016) along each player's own decisions.
 
-    It looks from one decision of a player to the next one *of the same player*, so no sign ever changes. Only
-    at the end of the rollout the players who are not to move share the negated value of the one who is, for
-    the game has zero sum; a single player is always to move.
+    It looks from one decision of a player to the next decision of the same player, so no sign changes. At the
+    end of the rollout, the players who are not to move share the negated value of the player to move, because
+    the game has zero sum.
 
     Args:
         decisions: The rollout.
@@ -121,7 +121,7 @@ class NextChoices(NamedTuple):
 def next_choices(states: States) -> NextChoices:
     """Play turns with a single legal action in a copy of ``(n,)`` running games of two players.
 
-    They go up to a choice or to the end of the game, for values are learned only where there is a choice.
+    Each game goes on to a choice or to its end, because values are learned only where there is a choice.
     """
     rules, ahead, firsts = rules_of(states), states.copy(), np.zeros(len(states), np.int64)
     loop(batches.play_forced, rules)(ahead)

@@ -39,14 +39,14 @@ STEPS = 1 << 30  # random numbers below 1 are multiples of `1 / STEPS`
 
 
 class Positions(NamedTuple):
-    """Positions to learn from, and what the value of the player to move is to be."""
+    """Positions to learn from, and the target values of their players to move."""
 
     states: States  # (n,)
     targets: Floats  # (n,) or (n, outputs)
 
 
 class Played(NamedTuple):
-    """Games that were played to their ends; finals and lengths leave out those of scripted players."""
+    """Finished games; ``finals`` and ``lengths`` leave out games with scripted players."""
 
     examples: Positions
     finals: States  # (k,)
@@ -96,8 +96,8 @@ class ValueModule(nn.Module, ABC):
 class ValueLearner:
     """Fits a value to its targets by steps of Adam.
 
-    Self-play has the ``average`` over the last steps (Polyak and Juditsky 1992), with less of the noise of
-    minibatches. The ``trained`` value can be an average over the whole run, too old for games to learn from.
+    Self-play uses the ``average`` over the last steps (Polyak and Juditsky 1992), which has less noise from
+    minibatches. The ``trained`` value can be an average over the whole run, which plays no training games.
     """
 
     def __init__(self, module: ValueModule, config: TdLearning, threads: ThreadPool) -> None:

@@ -58,9 +58,9 @@ _LONGEST_OPENING = 40
 class PatchworkValue(learner.ValueGame):
     """Plays whole games, most of them with the learner on both sides.
 
-    A value that knows only games between equals fails against other opponents. So scripted players, with the
-    quick policy of ``mcts``, play the opening of some games, from which nothing is learned, and in some one
-    side to the end. Statistics leave out both.
+    A value that has seen only games between equals fails against other opponents. So scripted players, with
+    the quick policy of ``mcts``, play the openings of some games, and one side of other games to the end.
+    Nothing is learned from the openings. Statistics leave out all these games.
     """
 
     weights = WEIGHTS
