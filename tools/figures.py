@@ -11,6 +11,7 @@ name matches. Below the table are the machine and the days on which its figures 
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,9 @@ BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)"
 PLACE = re.compile(r"\{([\w-]+)/([^{}@]+)(?:@(\w+))?\}")
 MARKS = ("", " *", " †", " ‡")
 """Marks after figures: of the machine that most were measured on, and of others."""
+
+NOT_MEASURED = {"patchwork_env.learning.system", "patchwork_env.core.files"}
+"""Modules that benchmarks import to describe the machine and to write files."""
 
 Figure = dict[str, Any]
 
@@ -121,6 +125,27 @@ def pages() -> list[Path]:
 def filled(text: str) -> str:
     """The text of a page with its tables as they must be."""
     return BLOCK.sub(lambda block: f"{block[1]}{table(block[2])}{block[3]}", text)
+
+
+def outdated() -> dict[str, str]:
+    """Return the files of figures that are older than their code, with the day of its last change.
+
+    That code is the benchmark and the modules of the package that it imports.
+    """
+    found = {}
+    for path in sorted(FOLDER.glob("*.json")):
+        file = json.loads(path.read_text(encoding="utf-8"))
+        if script := re.search(r"benchmarks/\w+\.py", file["command"]):
+            text = (PROJECT / script[0]).read_text(encoding="utf-8")
+            modules = set(re.findall(r"^from (patchwork_env\S*) import", text, re.MULTILINE)) - NOT_MEASURED
+            code = [f"{module.replace('.', '/')}{end}" for module in modules for end in ("", ".py")]
+            log = ["git", "log", "-1", "--format=%cs", "--", script[0], *code]
+            changed = subprocess.run(
+                log, cwd=PROJECT, capture_output=True, text=True, check=True
+            ).stdout.strip()
+            if file["date"] < changed:
+                found[path.stem] = changed
+    return found
 
 
 def main() -> None:
