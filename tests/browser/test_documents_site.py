@@ -112,7 +112,7 @@ def test_pages_describe_themselves_and_lead_on():
 
 def test_notebooks_to_download_run_by_themselves():
     notebooks = [json.loads(path.read_text("utf-8")) for path in SITE.glob("_downloads/*/*.ipynb")]
-    assert len(notebooks) == 6
+    assert len(notebooks) == 5
     for notebook in notebooks:
         assert "%pip install" in notebook["cells"][0]["source"]
         for cell in notebook["cells"]:
