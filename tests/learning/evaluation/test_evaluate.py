@@ -69,12 +69,9 @@ def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
 
 def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
     for words in (
-        "greedy",
         "greedy --against",
-        "greedy --against random --games many",
         "greedy --against random --sprt 0",
         "greedy --against random --sprt 0 strong",
-        "--speed",
     ):
         with pytest.raises(SystemExit) as end:
             evaluate.main(words.split())

@@ -1,8 +1,7 @@
-"""Matches, tournaments and evaluations of NMBR 9: decks, ties, figures, and games that do not mix."""
+"""Matches and evaluations of NMBR 9: decks, ties, figures, and games that do not mix."""
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -12,8 +11,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents import Agent, GreedyAgent
-from patchwork_env.learning.commands import evaluate, tournament
-from patchwork_env.learning.evaluation import ratings
+from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
@@ -124,27 +122,6 @@ def test_the_command_measures_and_says_the_game(tmp_path, capsys):
     assert "15 decks, the same for both sides, order 'known'" in printed
     contents = json.loads(path.read_text())
     assert (contents["game"], contents["matches"]) == ("nmbr9", [json.loads(json.dumps(expected.as_dict()))])
-
-
-def test_a_tournament_is_kept_and_resumed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(ratings, "DRAWS", 100)
-    folder = tmp_path / "t"
-    command = ["random", "greedy", "--workers", "1", "--out", str(folder)]
-    decks = ["--game", "nmbr9", "--games", "7"]
-    assert tournament.main([*command, *decks]) == 0
-    contents = json.loads((folder / "results.json").read_text())
-    assert (contents["game"], contents["variant"], contents["games"]) == ("nmbr9", "unknown", 7)
-    result = match("random", "greedy", 7, 0)
-    assert contents["matches"][0].items() >= json.loads(json.dumps(result.as_dict())).items()
-    rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
-    assert [int(row["deck"]) for row in rows] == list(range(7))
-    assert [float(row["agent_wins"]) for row in rows] == result.games.agent_wins.tolist()
-    assert [int(row["score_of_opponent"]) for row in rows] == result.games.scores[:, OPPONENT].tolist()
-    assert tournament.main([*command, *decks, "--order", "known"]) == 2
-    assert tournament.main([*command, "--game", "patchwork", "--games", "8"]) == 2
-    errors = capsys.readouterr().err
-    assert "variant there: 'unknown', here: 'known'" in errors
-    assert "game there: 'nmbr9', here: 'patchwork'" in errors
 
 
 def test_the_documents_name_all_that_the_results_hold():

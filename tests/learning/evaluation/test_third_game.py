@@ -47,6 +47,10 @@ def test_commands_and_tournaments_take_the_game(tmp_path, monkeypatch, capsys):
     assert evaluate.main(["random", "--against", "rows:first", "--game", "row", "--games", "20"]) == 0
     assert "10 set-ups from both seats" in capsys.readouterr().out
     tournament = Tournament.enter(["random", "rows:first"], 20, game="row")
-    assert tournament.play(tmp_path / "t").as_dict() == tournament.play(tmp_path / "t").as_dict()
+    standings = tournament.play(tmp_path / "t")
+    assert tournament.play(tmp_path / "t").as_dict() == standings.as_dict()
+    heading, first = standings.csv().splitlines()[:2]
+    assert heading.startswith("agent,opponent,set-up,seat,agent_starts,agent_wins,score_of_agent,")
+    assert first.startswith("random,rows:first,0,0,")
     with pytest.raises(ValueError, match="row has no option 'order'; it has none"):
         play_matches("random", "random", 2, game="row", order="known")
