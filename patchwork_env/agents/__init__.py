@@ -93,7 +93,7 @@ register(
     "beam",
     f"{_AGENTS}.nmbr9.beam:load",
     games=(NMBR9,),
-    options={"width": integer(1, 999_999), "seconds": seconds, "value": str},
+    options={"width": integer(1, 999_999), "seconds": seconds},
     listed=False,
 )
 for _game, _kind, _load, _options, _extra in (

@@ -250,7 +250,12 @@ def _find(name: str) -> tuple[Entry, tuple[Any, ...]]:
     is_file = not (hub.is_on_hub(name) or os.path.isdir(name))
     if is_file and (entry := _entries.get(os.path.splitext(name)[1] or ".")):
         return entry, (name,)
-    checkpoint = find_checkpoint(name)
+    if hub.is_on_hub(name):
+        checkpoint = hub.fetch(name)
+    else:
+        path = checkpoint_path(name)
+        check_checkpoint(path)
+        checkpoint = checkpoints.read_checkpoint(Path(path))
     game, kind = checkpoint.game, checkpoint.kind
     if (game, kind) not in _entries:
         kinds = ", ".join(repr(key[1]) for key in _entries if isinstance(key, tuple) and key[0] == game)
@@ -259,15 +264,6 @@ def _find(name: str) -> tuple[Entry, tuple[Any, ...]]:
             f"{game}: {kinds or 'none'}"
         )
     return _entries[game, kind], (checkpoint,)
-
-
-def find_checkpoint(name: str) -> checkpoints.Checkpoint:
-    """Return the checkpoint of a name or path; for errors see :func:`load`."""
-    if hub.is_on_hub(name):
-        return hub.fetch(name)
-    path = checkpoint_path(name)
-    check_checkpoint(path)
-    return checkpoints.read_checkpoint(Path(path))
 
 
 _PAIR = "[a-z_]+=[^=]*"
@@ -364,11 +360,6 @@ def _what_exists() -> str:
 _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 
 
-def is_remote(spec: str) -> bool:
-    """Whether a spec, or one of its options, names a checkpoint on the Hugging Face Hub."""
-    return hub.is_on_hub(spec) or f"={hub.PREFIX}" in spec
-
-
 def is_import(text: str) -> bool:
     """Whether a text is ``module:name``, maybe with options, and no spec, such as ``champion:fast``."""
     match = _IMPORTED.fullmatch(text) or (_IMPORTED.fullmatch(parse(text)[0]) if "=" in text else None)
@@ -380,7 +371,7 @@ def is_import(text: str) -> bool:
 def runs_code(text: str) -> bool:
     """Whether loading what a text names runs code of its choice, a module or a program, or downloads it."""
     scheme = _of_scheme(text)
-    return is_import(text) or is_remote(text) or (scheme is not None and scheme.needs_trust)
+    return is_import(text) or hub.is_on_hub(text) or (scheme is not None and scheme.needs_trust)
 
 
 def import_agent(text: str) -> Agent:

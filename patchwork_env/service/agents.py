@@ -10,9 +10,10 @@ from typing import Any
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, analysis
+from patchwork_env.agents.hub import is_on_hub
 from patchwork_env.agents.options import LEVELS
 from patchwork_env.agents.partner import BEGINNER, CHAMPION
-from patchwork_env.agents.specs import import_agent, is_import, is_remote, runs_code
+from patchwork_env.agents.specs import import_agent, is_import, runs_code
 from patchwork_env.core.checks import as_action
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.messages import reason_of
@@ -75,7 +76,7 @@ class AgentPool:
     def check(self, spec: str) -> str:
         """Return the spec; ValueError if it runs code or starts a download and the user did not name it."""
         if runs_code(spec) and spec not in self.trusted:
-            does = "be downloaded" if is_remote(spec) else "run code"
+            does = "be downloaded" if is_on_hub(spec) else "run code"
             raise ValueError(
                 f"the agent {short_repr(spec)} would {does}; start the server with {self._option} "
                 f"{short_repr(spec)} if it may"

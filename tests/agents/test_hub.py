@@ -91,7 +91,6 @@ def test_policies_of_both_games_are_opponents_everywhere(server):
     server.add("ann/quick", files_of("ppo-quick"))
     server.add("ann/nine", files_of("nmbr9_champion"))
     assert agents.load("hf:ann/nine@main").games == ("nmbr9",)
-    assert agents.load("beam:value=hf:ann/nine@main").games == ("nmbr9",)
     assert agents.path_of("hf:ann/quick@main:sample=true").joinpath("weights.safetensors").is_file()
     env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="hf:ann/quick@main:sample=true")
     _, info = env.reset(seed=4)

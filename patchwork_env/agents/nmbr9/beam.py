@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Agent, record_of
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.nmbr9.features import Tile, tile_of
 from patchwork_env.agents.nmbr9.value import (
     LIKELY,
@@ -37,7 +38,6 @@ from patchwork_env.agents.nmbr9.value import (
     write_solo_game,
 )
 from patchwork_env.agents.options import check_budget, spec_of
-from patchwork_env.agents.specs import find_checkpoint
 from patchwork_env.core.checks import check_seed, offset_seed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.game import BaseGame
@@ -311,15 +311,10 @@ class BeamAgent(Agent):
         return stack
 
 
-def load(
-    seed: int | None = None,
-    value: str = "nmbr9_champion",
-    *,
-    width: int | None = None,
-    seconds: float | None = None,
-) -> BeamAgent:
-    """Return the agent of a spec; ``value`` names the checkpoint of its value, or is its path."""
-    return BeamAgent(read_value(find_checkpoint(value)), width=width, seconds=seconds, seed=seed)
+def load(seed: int | None = None, *, width: int | None = None, seconds: float | None = None) -> BeamAgent:
+    """Return the agent of a spec, which plans with the champion's value."""
+    weights = read_value(read_checkpoint(SHIPPED_FOLDER / "nmbr9_champion"))
+    return BeamAgent(weights, width=width, seconds=seconds, seed=seed)
 
 
 # --- plans ------------------------------------------------------------------------------------------------

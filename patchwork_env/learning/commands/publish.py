@@ -17,7 +17,7 @@ from pathlib import Path
 from patchwork_env import agents
 from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE
-from patchwork_env.agents.specs import check_checkpoint, checkpoint_path, is_remote
+from patchwork_env.agents.specs import check_checkpoint, checkpoint_path
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
 from patchwork_env.core.files import write_folder
 from patchwork_env.learning.runs.folder import CONFIG_FILE, FINAL
@@ -75,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _checkpoint_of(text: str) -> Path:
-    if is_remote(text):
+    if hub.is_on_hub(text):
         raise ValueError(f"{text} is on the Hub already")
     path = Path(checkpoint_path(text))
     if (path / CONFIG_FILE).is_file():

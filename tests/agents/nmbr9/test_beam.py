@@ -99,7 +99,6 @@ def test_unknown_decks_are_refused_with_the_name_of_who_plays_them():
         ("beam:width=0", "option 'width' of agent 'beam' is '0'; it must be an integer of 1 to 999999"),
         ("beam:seconds=0", "option 'seconds' of agent 'beam' is '0'; it must be a number above 0"),
         ("beam:width=3,seconds=1", r"the budgets are width=3 and seconds=1\.0; give one of them"),
-        ("beam:value=champion", "patchwork"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(spec, message):
