@@ -470,15 +470,10 @@ def test_wrong_budgets_and_options_are_errors(checkpoint):
     with pytest.raises(ValueError, match=r"aim is 'peace'; allowed are 'win', 'rich', 'margin', 'score'"):
         load(checkpoints.read_checkpoint(checkpoint), aim="peace")
     for spec, message in (
-        (f"{checkpoint}:level=slow", "'level' of agent .* is 'slow'; it must be one of instant, fast"),
-        (f"{checkpoint}:nodes=1", "'nodes' of agent .* is '1'; it must be an integer of 2 to"),
-        (f"{checkpoint}:threads=65", "'threads' of agent .* is '65'; it must be an integer of 1 to 64"),
         (f"{checkpoint}:nodes=9,seconds=1", "nodes=9 and seconds=1.0; give one of them"),
         (f"{checkpoint}:sample=true", "has no option 'sample'; its options: level, nodes, seconds"),
-        (f"{checkpoint}:aim=peace", "'aim' of .* is 'peace'; it must be one of win, rich, margin, score"),
         ("champion:fast:threads=4", "of 'champion:fast' need the form champion:level=fast,option=value"),
         ("champion:slow", "'champion' has no level 'slow'; .* instant, fast, strong, analysis"),
-        ("greedy:fast", "agent 'greedy' has no option 'level'; its options: none"),
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)

@@ -43,18 +43,9 @@ def test_budgets_are_kept():
     assert names == ["mcts", "mcts:simulations=50", "mcts:seconds=0.5"]
 
 
-def test_wrong_budgets_and_options_are_errors():
-    whole = "it must be an integer of 2 to 1000000"
-    for spec, message in (
-        ("mcts:simulations=1", f"option 'simulations' of agent 'mcts' is '1'; {whole}"),
-        ("mcts:seconds=0", "option 'seconds' of agent 'mcts' is '0'; it must be a number above 0"),
-        ("mcts:seconds=-1", "option 'seconds' of agent 'mcts' is '-1'"),
-        ("mcts:seconds=nan", "option 'seconds' of agent 'mcts' is 'nan'"),
-        ("mcts:seconds=1,simulations=5", "simulations=5 and seconds=1.0; give one of them"),
-        ("mcts:depth=3", "agent 'mcts' has no option 'depth'; its options: simulations, seconds"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            agents.load(spec)
+def test_wrong_budgets_are_errors():
+    with pytest.raises(ValueError, match=r"simulations=5 and seconds=1\.0; give one of them"):
+        agents.load("mcts:seconds=1,simulations=5")
     for budget in ({"simulations": 0}, {"seconds": 0.0}, {"seconds": float("inf")}):
         with pytest.raises(ValueError, match=f"{next(iter(budget))} is "):
             MctsAgent(**budget)
