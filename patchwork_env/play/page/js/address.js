@@ -1,5 +1,5 @@
 /**
- * The address of the page holds everything that is needed to come back:
+ * The address of the page holds all that a reload needs:
  * `?game=…&opponent=…&seat=…&seed=…&lang=…` the set-up, `#NOTATION` the game so far. `seat` is the number
  * of the person's seat, or "both" or "none"; with "none", `opponent` plays against `second`.
  */
@@ -12,7 +12,7 @@ import { gameNames, loadView } from "./view.js";
 
 const FIRST_CHOICES = { opponent: "partner:level=1", seat: "0" };
 
-/** What the address asks for. */
+/** The choices of the address. */
 export function readAddress() {
   const query = new URLSearchParams(location.search);
   const hash = location.hash.slice(1);
@@ -28,8 +28,8 @@ function unescaped(text) {
 }
 
 /**
- * What an address asks for as choices of a game, with what it leaves open. What cannot be had is left out, and
- * `complaints` say so.
+ * The choices of an address, with defaults for missing ones. Invalid ones are left out and listed in
+ * `complaints`.
  * @returns {Promise<{choices: object, complaints: Error[]}>}
  */
 export async function checkedChoices(app, { lang, ...asked }) {
@@ -61,14 +61,14 @@ export async function checkedChoices(app, { lang, ...asked }) {
   return { choices: { ...FIRST_CHOICES, ...asked, game }, complaints };
 }
 
-/** Whether a text is a seed that the page can tell from all others. */
+/** Whether a text is a seed that JavaScript represents exactly. */
 export const isSeed = (text) => /^[0-9]+$/.test(text) && Number.isSafeInteger(Number(text));
 
-/** The game before a reload: Chromium forgets what an entry was given until the page had come. */
+/** The game before a reload: Chromium forgets the state that an entry got before the page had loaded. */
 let idBeforeReload =
   performance.getEntriesByType("navigation")[0]?.type === "reload" ? recallInTab("game") : null;
 
-/** The id of the game that this entry of the browser's history belongs to; null if it is of no game yet. */
+/** The id of the game of this entry of the browser's history; null if there is none yet. */
 export const idOfEntry = () => history.state?.id ?? idBeforeReload;
 
 /** Browsers refuse to write addresses more often: Safari after 100 within 30 seconds. */
@@ -78,8 +78,8 @@ let timer = 0;
 let write = () => {};
 
 /**
- * Writes a game into the address, as soon as it rests for a moment. Another game gets an entry of its own in
- * the history of the browser at once, so that Back leads to the one before.
+ * Writes a game into the address after a short delay. Another game gets its own entry in the history of the
+ * browser at once, so that Back leads to the previous game.
  * @param {string} id of the game
  * @param {object} choices the answers of the new-game dialog
  * @param {string} notation
@@ -101,7 +101,7 @@ export function writeAddress(id, choices, notation) {
   else write();
 }
 
-/** Forgets what is still to be written, since the browser shows another entry. */
+/** Cancels a pending write, since the browser shows another entry. */
 export function leaveEntry() {
   clearTimeout(timer);
   write = () => {};

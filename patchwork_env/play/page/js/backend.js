@@ -1,11 +1,10 @@
 /**
- * What the page asks of whoever knows the rules: a server (server_backend.js) or WebAssembly
+ * The interface of the page to the rules and agents: a server (server_backend.js) or WebAssembly
  * (wasm_backend.js).
  *
- * A backend is stateless: the page holds the game as a notation and sends it along, so that a reload, a
- * server that dies and comes back, or two pages at once lose nothing. All functions return promises and
- * reject with a `BackendError`. Its message is English; its `kind` names a text of the page, and so says in
- * every language what could not be done.
+ * A backend is stateless: the page sends the game as a notation with every request. So nothing is lost by a
+ * reload, a restart of the server, or two pages at once. All functions return promises and reject with a
+ * `BackendError`. Its message is English; its `kind` names a text of the page in the chosen language.
  */
 
 /**
@@ -19,12 +18,12 @@
  * @property {number[]} legal the legal actions, ascending
  * @property {?number} action the move that led here, as a number; null at the start
  * @property {?string} word the same as a word of the notation
- * @property {?number} mover who played it
- * @property {object} state what lies on the table; each game has its own
+ * @property {?number} mover the player who made it
+ * @property {object} state the table; its fields depend on the game
  */
 
 /**
- * @typedef {object} Analysis What an agent thinks of a position, all from the side of player 0.
+ * @typedef {object} Analysis The analysis of a position by an agent, from the side of player 0.
  * @property {number} player
  * @property {?number} win the probability that player 0 wins, 0 to 1; null for one player alone
  * @property {number} margin the points that player 0 is expected to be ahead
@@ -33,7 +32,7 @@
  * @property {boolean} done
  * @property {{action: number, word: string, win: ?number, margin: number, visits: number, exact: boolean,
  *   line: string[], movers?: number[], alike?: string[]}[]} lines the best moves first, each with how the
- *   game goes on, who plays each of those moves, and other words for the first that lead to the same
+ *   game goes on, the player of each of those moves, and other words for the first that lead to the same
  *   position
  */
 
@@ -70,11 +69,11 @@ export class BackendError extends Error {
   }
 }
 
-/** Whether an error only says that somebody no longer wanted the answer. */
+/** Whether an error only means that the request was cancelled. */
 export const isAbort = (error) => error?.name === "AbortError";
 
 /**
- * A backend whose errors say what was asked for.
+ * A backend whose errors name the failed request.
  * @param {Backend} backend
  * @param {() => void} onanswer is called after every answer
  */
@@ -96,7 +95,7 @@ function tellingKind(question, ask, onanswer) {
   };
 }
 
-/** What each function of a backend could not do, as the names of texts. */
+/** The names of the error texts of each function of a backend. */
 const KINDS = {
   open: ({ notation }) => ({ kind: notation === undefined ? "setUp" : "text" }),
   play: "move",

@@ -1,4 +1,4 @@
-/** What stands below the result of a game: what each player's points are made of, and another game. */
+/** The part below the result of a game: the points of each player by source, and the rematch. */
 
 import { element } from "./elements.js";
 import { number, t } from "./language.js";
@@ -24,13 +24,13 @@ export function mountEnding(app) {
   });
 }
 
-/** The choices of another game of the same kind, in which a person who plays alone sits one seat further. */
+/** The choices of a rematch, in which a single person takes the next seat. */
 function rematch({ choices, session }) {
   const { seed, circle, deck, seat = "0", ...same } = choices;
   return { ...same, seat: /^\d+$/.test(seat) ? String((Number(seat) + 1) % session.numPlayers) : seat };
 }
 
-/** Where the points come from, a row for each source and a column for each player. */
+/** The points, a row for each source and a column for each player. */
 function parts(app, position) {
   const head = (text, scope) => element("th", { scope }, text);
   const rows = app.view.scoreParts(position);

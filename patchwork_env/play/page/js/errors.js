@@ -1,4 +1,4 @@
-/** Errors in the language of the page. What only the program itself can say about one follows as its detail. */
+/** Errors in the language of the page, followed by their English details. */
 
 import { element } from "./elements.js";
 import { t } from "./language.js";
@@ -12,12 +12,12 @@ export class PageError extends Error {
   }
 }
 
-/** What went wrong, as a sentence. */
+/** An error as a sentence. */
 export function errorText({ lost, kind = "page", values = {}, agent }) {
   return t(`errors.${lost ? "lost" : kind}`, agent ? { ...values, agent: agentName(agent) } : values);
 }
 
-/** The same with its detail, in English, as backends and agents tell it. */
+/** The same with its English detail from the backend or the agent. */
 export function errorNodes(error) {
   const detail = element("small", { class: "error-detail", lang: "en", dir: "ltr" }, error.message);
   return error.lost || !error.message ? [errorText(error)] : [errorText(error), detail];

@@ -1,4 +1,4 @@
-/** Before anything else is there: the colours and the language, in which the page says that it loads. */
+/** Runs first: sets the colours and the language of the text that is shown while the page loads. */
 
 import { preferredLanguage, writeDirection } from "./language.js";
 import { recall } from "./storage.js";

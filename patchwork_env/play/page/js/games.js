@@ -1,7 +1,7 @@
 /**
- * One's own games, kept in the browser: all their lines, who played, and where one looked. Each has a name of
- * its own in the storage, so that two pages at once keep two games; where both go on with the same one, it
- * becomes two.
+ * The user's games, stored in the browser: all lines, the players, and the position that was shown. Each has
+ * its own name in the storage, so that two pages store two games. If both continue the same game differently,
+ * it becomes two.
  */
 
 import { forget, recall, remember, remembered } from "./storage.js";
@@ -15,7 +15,7 @@ const PREFIX = "games.";
  * @property {string} id
  * @property {string} game
  * @property {string[]} lines notations: the game, then the lines beside it
- * @property {number} ply where one looked
+ * @property {number} ply the position that was shown
  * @property {number} foreign how many moves were there when the game was opened
  * @property {object} choices the answers of the new-game dialog that led to it
  * @property {boolean} over
@@ -24,7 +24,7 @@ const PREFIX = "games.";
  * @property {number} changed when it was changed last, in milliseconds as `Date.now()` counts them
  */
 
-/** What this page has kept, by names in the storage: another page that has not seen it yet may write over it. */
+/** The games that this page has stored, by name: another page may overwrite one that it has not seen yet. */
 const ours = new Map();
 
 /** The name of another game, unlike any before. */
@@ -48,8 +48,8 @@ export function keptGames() {
 }
 
 /**
- * Keeps a game as it is now. It gets another id where keeping it under its own would lose moves: if another
- * page has gone on differently with it, and if it was over, but is played on from an earlier position.
+ * Stores a game. It gets another id if its own would lose moves: if another page has continued it differently,
+ * or if it was over and continues from an earlier position.
  * @param {Omit<KeptGame, "changed">} game
  * @returns {{id: string, safe: boolean}} its id from now on, and whether it will be there on the next visit
  */
@@ -67,13 +67,13 @@ export function keepGame(game) {
   return { id, safe };
 }
 
-/** Whether all moves of a game are kept: pages that answered each other's writing would never come to an end. */
+/** Whether all moves of a game are stored; without this, two pages could overwrite each other for ever. */
 export function holds({ id, lines }) {
   const kept = keptGame(id);
   return kept !== null && contains(kept.lines, lines);
 }
 
-/** Keeps what this page had kept under a name again, where another page has written something else there. */
+/** Stores a game again that another page has overwritten. */
 export function keepAgain(name) {
   const game = ours.get(name);
   if (game && keptGame(game.id) && !holds(game)) keepGame(game);
@@ -81,7 +81,7 @@ export function keepAgain(name) {
 
 export const forgetGame = (id) => forget(nameOfGame(id));
 
-/** Keeps a game that was forgotten again, just as it was. */
+/** Restores a deleted game. */
 export const bringBack = (kept) => remember(nameOfGame(kept.id), kept);
 
 /** Whether every line of `others` is the beginning of one of `lines`, or the same. */
@@ -94,7 +94,7 @@ export const flat = (notation) => notation.trim().split(/\s+/).join(" ");
 const isText = (value) => typeof value === "string";
 const areNumbers = (values) => Array.isArray(values) && values.every(Number.isFinite);
 
-/** Whether something from the storage is a game of this version, undamaged as far as one can see. */
+/** Whether a stored value is a valid game of this version. */
 function isSound(kept) {
   return (
     kept?.version === VERSION &&

@@ -1,4 +1,4 @@
-/** A hint: the best move that the search behind the bar sees, as a ghost on the board, with its figure. */
+/** A hint: the best move of the search, as a ghost on the board, with its evaluation. */
 
 import { QUICK } from "./analysis/search.js";
 import { isAbort } from "./backend.js";

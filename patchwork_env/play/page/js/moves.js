@@ -24,7 +24,7 @@ export function mountMoves(app) {
 }
 
 /**
- * A move for the eye as a picture and its place, for the ear in words, and in notation for who points at it.
+ * A move as a picture and its place, in words for screen readers, and in notation as a tooltip.
  * @param {import("./view.js").View} view
  * @param {import("./backend.js").Position} position as for `view.moveLabel`
  */

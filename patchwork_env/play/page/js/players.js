@@ -16,7 +16,7 @@ export function agentName(spec) {
   return spec;
 }
 
-/** Whether exactly one person plays, who can be spoken to as "you". */
+/** Whether exactly one person plays, who is called "you". */
 export const isAlone = (session) => session.seats.filter((seat) => seat.kind === "person").length === 1;
 
 /** Whether a player, or whoever made that player's move which led to a ply, is the one person at the screen. */

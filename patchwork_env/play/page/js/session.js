@@ -1,7 +1,7 @@
 /**
  * The game on the table: every position so far, where the page looks, and who sits at which seat.
  *
- * A game is a line of positions. Undo, redo and clicks on a move only change where the page looks (`ply`).
+ * A game is a line of positions. Undo, redo and clicks on a move only change the position shown (`ply`).
  * Another move played there begins a new line, which is the game from then on; the old one stays beside it,
  * among the `variations`. While one explores, the new line is the one that stays beside the game, which comes
  * back with `leave()`. `adopt()` makes a line the game, so that no move is ever lost.
@@ -14,7 +14,7 @@
 
 import { compose, hash, headerOf } from "./notation.js";
 
-/** How many lines stay beside a game: of more, the oldest leave it. */
+/** The most variations of a game; older ones are dropped. */
 const MOST_VARIATIONS = 15;
 
 /** @typedef {{kind: "person"}|{kind: "agent", spec: string}} Seat */
@@ -45,12 +45,11 @@ export class Session extends EventTarget {
     this.seats = [];
     /** The seed that was chosen for the game; null if it came from a notation. */
     this.seed = null;
-    /** How many moves of the game were there when it was opened, whoever made them. */
+    /** The number of moves that the game had when it was opened. */
     this.foreign = 0;
     this.exploring = false;
     /**
-     * Whether somebody analyses: then moves that are played while looking back are explored instead of
-     * changing the game.
+     * Whether analysis is on: then moves from an earlier position are explored instead of changing the game.
      */
     this.analysing = false;
   }
@@ -88,7 +87,7 @@ export class Session extends EventTarget {
     return compose(this.header, wordsOf(this.line.slice(0, ply + 1)));
   }
 
-  /** The whole game, wherever the page looks. */
+  /** The whole game, whatever position is shown. */
   get mainNotation() {
     return compose(this.header, wordsOf(this.#main));
   }
@@ -193,7 +192,7 @@ export class Session extends EventTarget {
     this.#beside = all.filter((line, at) => !isContained(line, at)).slice(-MOST_VARIATIONS);
   }
 
-  /** Whether a move that is played now has to leave the game, because somebody only looks back at it. */
+  /** Whether a move now starts a variation, because an earlier position is shown. */
   #leaves(move) {
     const next = this.line[this.ply + 1];
     return (

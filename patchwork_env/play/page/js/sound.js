@@ -1,4 +1,4 @@
-/** A quiet sound for every move, where one wants it. */
+/** A quiet sound for every move, if switched on. */
 
 import { recall, remember } from "./storage.js";
 

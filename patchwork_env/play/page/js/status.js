@@ -1,4 +1,4 @@
-/** The line that says whose turn it is and what happened last. */
+/** The line with the player to move and the last move. */
 
 import { language, number, t } from "./language.js";
 import { isAlone, nameOf } from "./players.js";
@@ -34,7 +34,7 @@ function turnText({ session, turns }) {
   return isAlone(session) ? t("status.yourTurn") : t("status.turn", { player });
 }
 
-/** How a game ended: who won, with how many points. */
+/** The result of a game: the winners and the points. */
 export function resultText(session) {
   const { winners, scores, ply } = session.position;
   if (scores.length === 1) return t("status.finished", { count: scores[0] });

@@ -1,7 +1,7 @@
-/** What the page remembers between visits; where the browser keeps nothing, until the page is closed. */
+/** Values that the page stores between visits; without storage, until the page is closed. */
 
 const PREFIX = "patchwork-env.";
-/** What the browser would not keep, as texts. */
+/** The texts that the browser could not store. */
 const here = new Map();
 
 /** @returns {any} what was kept under a name; null if nothing was, or if it is damaged */

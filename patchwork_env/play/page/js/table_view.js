@@ -1,4 +1,4 @@
-/** The part of a view that hands everything on to a table. */
+/** The part of a view that delegates to a table. */
 
 /**
  * @param {new (root: HTMLElement, app: import("./view.js").App) => object} Table what draws the game in the

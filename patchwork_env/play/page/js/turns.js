@@ -1,4 +1,4 @@
-/** Lets agents move when it is their turn, and says what they are waiting for. */
+/** Asks agents for moves when it is their turn, and shows their progress. */
 
 import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
@@ -28,7 +28,7 @@ export class Turns extends EventTarget {
     return this.#asking !== null;
   }
 
-  /** Stops asking, and asks whoever is to move now. */
+  /** Cancels the request, and asks the agent to move now. */
   next() {
     this.#asking?.abort();
     this.#asking = null;
@@ -86,7 +86,7 @@ export class Turns extends EventTarget {
   }
 }
 
-/** What one waits for, as a text; empty where it is nothing but thinking. */
+/** The progress as a text; empty for thinking alone. */
 export function progressText({ progress, key }) {
   if (key === "thinking") return "";
   if (!hasText(`progress.${key}`)) return progress;

@@ -48,7 +48,7 @@ class Caller {
     return this.running;
   }
 
-  /** Asks a question; whoever aborts the signal gets no answer. */
+  /** Sends a request; there is no answer once the signal is aborted. */
   ask(method, parameters, { signal, onprogress, onanalysis } = {}) {
     signal?.throwIfAborted();
     const id = this.next++;

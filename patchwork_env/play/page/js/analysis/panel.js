@@ -1,4 +1,4 @@
-/** The panel of analysis: bar, graph, lines, variations and review, all told from the same analyses. */
+/** The panel of analysis: bar, graph, lines, variations and review, all from the same analyses. */
 
 import { element, setAttribute } from "../elements.js";
 import { keptGame } from "../games.js";
@@ -18,7 +18,7 @@ import { Search } from "./search.js";
 import { Variations } from "./variations.js";
 
 const FIRST_SETTINGS = { evaluation: true, lines: false };
-/** Who plays alone gets no help unless it is asked for, in each game anew. */
+/** A single person gets no help unless it is switched on, in each game anew. */
 const WHILE_PLAYING = { evaluation: false, lines: false };
 
 /**
@@ -130,7 +130,7 @@ class Panel {
     this.#apply();
   }
 
-  /** What is to be seen now: somebody who plays alone decides it for this game alone, until it is over. */
+  /** The visible parts; a single person's choice holds for this game, until it is over. */
   #choose() {
     const { session } = this.#app;
     const isPlaying = isAlone(session) && !session.main.at(-1).over;

@@ -7,7 +7,7 @@
  * move is compared in points with the best one of the same analysis, or with what its player expects at its next turn.
  */
 
-/** What moves are called that lose at least so much of the probability to win, the mildest first. */
+/** The names of moves by the least probability to win that they lose, the mildest first. */
 export const NAMES = Object.freeze({ inaccuracy: 0.05, mistake: 0.1, blunder: 0.2 });
 
 /** The accuracy that a move has at least in the harmonic mean, which a single 0 would bring to 0. */
@@ -38,7 +38,7 @@ const LEAST_ACCURACY = 1;
  * @property {string[]} bestLine how the game goes on after the best move
  */
 
-/** What a move is called that lost so much; null if it lost less than an inaccuracy. */
+/** The name of a move by its loss; null if it lost less than an inaccuracy. */
 export function nameOfLoss(loss) {
   const reached = Object.keys(NAMES).filter((name) => loss !== null && loss >= NAMES[name]);
   return reached.at(-1) ?? null;
@@ -51,7 +51,7 @@ export function moveAccuracy(loss) {
 }
 
 /**
- * How well somebody played, 0 to 100: the mean of the arithmetic and the harmonic mean of the moves'
+ * The accuracy of a player, 0 to 100: the mean of the arithmetic and the harmonic mean of the moves'
  * accuracies.
  * @param {number[]} losses of all moves of a player
  * @returns {?number} null without any
@@ -73,7 +73,7 @@ export function counts(losses) {
 }
 
 /**
- * What a position is worth: by its analysis, or by the result where the game is over.
+ * The evaluation of a position: from its analysis, or from the result if the game is over.
  * @param {import("../backend.js").Position} position
  * @param {?import("../backend.js").Analysis} analysis
  * @returns {?Evaluation} null where nothing is known

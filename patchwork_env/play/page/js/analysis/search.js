@@ -51,7 +51,7 @@ export class Search extends EventTarget {
     this.follow();
   }
 
-  /** Keeps still while somebody else needs the processor. @param {boolean} held */
+  /** Pauses while a review needs the processor. @param {boolean} held */
   hold(held) {
     this.held = held;
     this.follow();

@@ -7,7 +7,7 @@ import { winFor } from "./review.js";
 /** Beyond this, a search that is not sure says "more than". */
 const NEARLY_SURE = 0.99;
 
-/** Whose side figures are told from: that of the one person at the screen, else that of player 0. */
+/** The viewpoint of figures: the only person at the screen, else player 0. */
 export const viewpoint = (session) =>
   isAlone(session) ? session.seats.findIndex(({ kind }) => kind === "person") : 0;
 
@@ -28,7 +28,7 @@ export function evaluationText(session, evaluation) {
   });
 }
 
-/** A probability as one should say it: never 0% or 100% of what is not sure. */
+/** A probability as a text: never 0% or 100% unless it is exact. */
 function chanceText(win, exact) {
   if (exact) return percent(win);
   if (win > NEARLY_SURE) return t("analysis.over", { chance: percent(NEARLY_SURE) });

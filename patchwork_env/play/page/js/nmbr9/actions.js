@@ -1,4 +1,4 @@
-/** Actions and words of NMBR 9: what the numbers of legal moves mean, and how a move is written. */
+/** Actions and words of NMBR 9: decodes the numbers of legal moves, and writes moves. */
 
 const PLACE = /^(\d)\/([0-3])@(-?\d+),(-?\d+)$/;
 
@@ -7,7 +7,7 @@ export const STRIDE = 64;
 const ANCHORS = STRIDE * STRIDE;
 
 /**
- * What may be done in a position.
+ * The legal actions of a position by kind.
  * @param {number[]} legal
  * @param {{place: number, choose: number}} encoding
  * @returns {{digits: Set<number>, places: Map<number, Set<number>>}} the digits that may be chosen, and
@@ -33,7 +33,7 @@ export const placeAction = (encoding, orientation, anchor) => encoding.place + o
 export const chooseAction = (encoding, digit) => encoding.choose + digit;
 
 /**
- * What a word says; rows and columns are counted from the first tile of the table.
+ * Decodes a word; rows and columns count from the first tile of the table.
  * @returns {{kind: "choose", digit: number}|
  *   {kind: "place", digit: number, orientation: number, row: number, column: number}}
  */

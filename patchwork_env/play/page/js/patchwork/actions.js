@@ -1,4 +1,4 @@
-/** Actions and words of Patchwork: what the numbers of legal moves mean, and how a move is written. */
+/** Actions and words of Patchwork: decodes the numbers of legal moves, and writes moves. */
 
 /** The rows and columns of a quilt; anchors are `row * SIZE + column`. */
 export const SIZE = 9;
@@ -12,7 +12,7 @@ const SPECIAL = /^\*([a-i])([1-9])$/;
 export const SPECIAL_PATCH = 33;
 
 /**
- * What may be done in a position.
+ * The legal actions of a position by kind.
  * @returns {{advance: boolean, special: Set<number>, buys: Map<number, Set<number>>[]}} for each slot of the
  *   offer the anchors (`9 * row + column`) that fit, by canonical orientation
  */
@@ -32,7 +32,7 @@ function addBuy(buys, { slot, orientation, anchor }) {
   anchors.get(orientation).add(anchor);
 }
 
-/** What an action that buys means: the slot, the orientation and the anchor. */
+/** Decodes a purchase: slot, orientation and anchor. */
 export function placementOf(action, encoding) {
   const index = action - encoding.buy;
   const orientation = Math.floor(index / CELLS) % ORIENTATIONS;
@@ -44,7 +44,7 @@ export const buyAction = (encoding, slot, orientation, anchor) =>
   encoding.buy + (slot * ORIENTATIONS + orientation) * CELLS + anchor;
 
 /**
- * What a word says.
+ * Decodes a word.
  * @returns {{kind: "advance"}|{kind: "special", anchor: number}|{kind: "buy", patch: number, orientation:
  *   number, anchor: number}}
  */

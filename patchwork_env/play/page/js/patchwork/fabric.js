@@ -14,7 +14,7 @@ const SHADES = 4;
 const CORNER = 1.7;
 const SEAM = 1.15;
 
-/** What the weaves draw into one cell, in the colour of the thread. */
+/** The drawing of each weave in one cell, in the colour of the thread. */
 const WEAVES = [
   ["gingham", "M0 0h5v10H0z M0 0h10v5H0z", "area"],
   ["dots", "M2.5 1.4a1.1 1.1 0 1 1-.01 0z M7.5 6.4a1.1 1.1 0 1 1-.01 0z", "solid"],

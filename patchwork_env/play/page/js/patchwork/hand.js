@@ -1,4 +1,4 @@
-/** The patch in hand: which one, how it is turned, and where its ghost lies. */
+/** The patch in hand, its orientation, and the place of its ghost. */
 
 import { SIZE, SPECIAL_PATCH, buyAction, choicesOf } from "./actions.js";
 import { SPECIAL, oriented } from "./pieces.js";
@@ -20,7 +20,7 @@ export class Hand extends EventTarget {
     /** The patch in hand, 33 for a special one; null if the hand is empty. */
     this.patch = null;
     this.orientation = 0;
-    /** Where the top-left corner of the ghost lies, `9 * row + column`; null where there is no ghost. */
+    /** The top-left corner of the ghost, `9 * row + column`; null if there is no ghost. */
     this.anchor = null;
   }
 
@@ -81,7 +81,7 @@ export class Hand extends EventTarget {
     this.#orient(flipped + ((this.orientation - flipped + quarters + 4) % 4));
   }
 
-  /** Mirrors left and right what is seen: a flip comes before the turns, so these run the other way. */
+  /** Mirrors the piece left to right; a flip comes before the turns, so these are reversed. */
   flip() {
     if (this.isEmpty) return;
     const quarters = this.orientation % 4;

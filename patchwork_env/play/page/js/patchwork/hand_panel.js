@@ -1,4 +1,4 @@
-/** What lies in hand, the buttons that turn, flip and put it back, and the one that advances. */
+/** The patch in hand, the buttons to turn, flip and put it back, and the one to advance. */
 
 import { element, icon, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
@@ -33,7 +33,7 @@ export class HandPanel {
     );
   }
 
-  /** What is in hand, or what to do with an empty one. */
+  /** A text for the patch in hand, or for the next action. */
   #content() {
     const hand = this.#hand;
     const note = (key) => element("span", { class: "hand-note" }, t(key));

@@ -1,4 +1,4 @@
-/** The patches on offer, and behind them the ones that follow in the circle. */
+/** The patches on offer, then the next ones in the circle. */
 
 import { element, setAttribute, svg } from "../elements.js";
 import { number, t } from "../language.js";
@@ -125,7 +125,7 @@ export class Offers {
     card.querySelector(".offer-words").textContent = text;
   }
 
-  /** What the player lacks to buy a patch: buttons or room. */
+  /** The reason why a patch cannot be bought: buttons or room. */
   #shortOf(slot, patch, position, hand) {
     if (position.over || position.state.pending_special) return "";
     const missing = patch.buttons - position.state.buttons[position.player];

@@ -144,7 +144,7 @@ export class Quilt {
     return this.#cells[anchor];
   }
 
-  /** Where the area of the cells lies on the screen. */
+  /** The box of the cells on the screen. */
   get box() {
     return this.grid.getBoundingClientRect();
   }

@@ -13,7 +13,7 @@ const CENTRE_RADIUS = 15.5;
 
 const radiusAt = (turned) => OUTER - (PITCH * turned) / (2 * Math.PI);
 
-/** How far the spiral has turned at equal steps of its length. */
+/** The angles of the spiral at equal steps of its length. */
 const turnedAt = (() => {
   const lengths = [0];
   for (let step = 1; step <= STEPS; step += 1)

@@ -1,4 +1,4 @@
-/** Puts the parts of the table together: what is shown, what is in hand, and what a click or a key does. */
+/** The table of Patchwork: shows positions, holds the hand, and handles clicks and keys. */
 
 import { draggable } from "../drag.js";
 import { element, reducedMotion, svg } from "../elements.js";
@@ -137,11 +137,11 @@ export class Table {
     this.#arrange();
   }
 
-  /** Which quilt is large: that of the one person, or of the player to move where space is scarce. */
+  /** The player with the large quilt: the only person, or the player to move where space is scarce. */
   #arrange() {
     const { session } = this.#app;
     const follows = NARROW.matches && (session.exploring || !isAlone(session));
-    const { player, mover } = this.#position; // nobody is to move when the game is over
+    const { player, mover } = this.#position; // player is null when the game is over
     const near = follows ? (player ?? mover) : this.#app.perspective();
     this.#root.classList.toggle("even", !isAlone(session) || this.#position.over);
     this.sides.forEach((side, player) => {
@@ -284,7 +284,7 @@ export class Table {
     else if (this.hand.fits(this.hand.anchor)) this.#say(t("page.tapAgain"));
   }
 
-  /** Places what is in hand where the ghost lies, or says that it does not fit there. */
+  /** Places the piece at its ghost, or says that it does not fit there. */
   place() {
     const { anchor } = this.hand;
     if (anchor === null) return;

@@ -8,7 +8,7 @@ import { patchDrawing } from "./offers.js";
 import { oriented, SPECIAL } from "./pieces.js";
 
 /**
- * What the move that led to a position was.
+ * The last move of a position in words.
  * @param {import("../backend.js").Position} position
  * @param {import("../view.js").App} app
  */
@@ -39,7 +39,7 @@ function termsOf({ patch, anchor }, { patches }) {
   };
 }
 
-/** A move without who made it. */
+/** A move in words, without the player. */
 export function moveLabel({ word }, { components }) {
   const move = parseWord(word);
   if (move.kind === "advance") return t("patchwork.advance");
@@ -54,7 +54,7 @@ export function drawMove({ word }, { components }) {
   return [patchDrawing(patch, shape, 0.5), cellName(anchor)];
 }
 
-/** What the scores are made of. */
+/** The parts of the scores. */
 export function scoreParts({ state, scores }, { components }) {
   const players = scores.map((_, player) => player);
   const { points } = components.bonus;

@@ -89,7 +89,7 @@ function nameOf(notation) {
 }
 
 /**
- * Plays a whole game; tells of the start and of every step. Returns the notation as it is usually written.
+ * Plays a whole game; calls `tell` for the start and for every step. Returns the canonical notation.
  * @param {(ply: number, step?: {action: number, word: string, mover: number}) => void} tell
  */
 function replay(game, notation, tell = () => {}) {

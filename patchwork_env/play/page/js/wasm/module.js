@@ -2,7 +2,7 @@
 
 import { refuse } from "./texts.js";
 
-/** What WebAssembly has no instructions for. */
+/** Functions that WebAssembly has no instructions for. */
 const MATHEMATICS = { exp: Math.exp, expf: (x) => Math.fround(Math.exp(x)), pow: Math.pow };
 const KINDS = {
   i1: Int8Array,
@@ -48,7 +48,7 @@ export class Module {
     const facts = JSON.parse(new TextDecoder().decode(await read(`${game}.json`)));
     const instance = await instantiate(await read(facts.code));
     const module = new Module(facts, instance.exports, read);
-    module.weighed().catch(() => {}); // whoever needs them asks again
+    module.weighed().catch(() => {}); // the next request tries again
     return module;
   }
 

@@ -66,7 +66,7 @@ export class Nmbr9 {
     return action ?? refuse(`${shorten(word)} is not a move here; moves look like '7/3@-2,5' or '=7'`);
   }
 
-  /** Plays an action; returns who played it. */
+  /** Plays an action; returns the player. */
   play(action) {
     const player = this.player();
     if (!this.functions.play(action)) refuse(`${shorten(action)} is not legal for player ${player} now`);
@@ -93,7 +93,7 @@ export class Nmbr9 {
     return this.isOver() ? [...scores.keys()].filter((player) => scores[player] === best) : [];
   }
 
-  /** What lies on the table. */
+  /** The table of the position. */
   table() {
     const [players, digit, order] = [this.module.field("num_players"), this.digit(), this.order()];
     return {
@@ -119,7 +119,7 @@ export class Nmbr9 {
     return digitOrNull(this.isOver() ? NO_DIGIT : this.functions.digit_to_place());
   }
 
-  /** Ever deeper analyses with a budget, the last one marked as done. */
+  /** Analyses of increasing depth with a budget; the last one is marked as done. */
   analyses(budget, most) {
     return new Deepening(this, budget).analyses(most);
   }
@@ -159,7 +159,7 @@ export class Nmbr9 {
     return [this.of("row", player)[0], this.of("column", player)[0]];
   }
 
-  /** What a field says of the tiles on a player's table, in the order in which they were placed. */
+  /** A field of the tiles on a player's table, in the order of placement. */
   of(field, player) {
     const start = player * this.module.facts.numbers.max_cards;
     return this.module.field(field).slice(start, start + this.functions.num_placed(player));

@@ -55,7 +55,7 @@ export class Deepening {
     }
   }
 
-  /** What is known of all candidates by now; those that are not considered keep their distance to the best. */
+  /** The current lines of all candidates; dropped ones keep their distance to the best. */
   lines(considered, rollouts) {
     const sums = this.game.module.first("work.sums", considered);
     const actions = [...this.game.module.first("work.actions", considered)];
@@ -71,7 +71,7 @@ export class Deepening {
     return lines.sort(order);
   }
 
-  /** The scores of the last tile, which are what they will be. */
+  /** The scores after the last tile, which are exact. */
   exactLines(considered) {
     const { module } = this.game;
     const [player, state] = [this.game.player(), module.state()];

@@ -69,7 +69,7 @@ export class Patchwork {
     return action ?? refuse(`${shorten(word)} is not a move here; the offered patches are ${offered}`);
   }
 
-  /** Plays an action; returns who played it. */
+  /** Plays an action; returns the player. */
   play(action) {
     const [player, offered] = [this.player(), this.offered()];
     if (!this.functions.play(action)) refuse(`${shorten(action)} is not legal for player ${player} now`);
@@ -109,7 +109,7 @@ export class Patchwork {
     return this.isOver() ? [this.functions.winner()] : [];
   }
 
-  /** What lies on the table. */
+  /** The table of the position. */
   table() {
     const { variants, track } = this.components;
     const [variant, positions] = [variants[this.module.field("variant")], this.module.field("position")];
@@ -134,7 +134,7 @@ export class Patchwork {
     return player < this.components.players ? player : null;
   }
 
-  /** Ever deeper analyses with a budget, the last one marked as done. */
+  /** Analyses of increasing depth with a budget; the last one is marked as done. */
   analyses(budget, most) {
     return new Deepening(this, budget).analyses(most);
   }

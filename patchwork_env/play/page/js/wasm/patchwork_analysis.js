@@ -1,4 +1,4 @@
-/** An analysis of Patchwork that gets ever deeper: one tree, which goes on growing. */
+/** An analysis of Patchwork with increasing depth: one tree that keeps growing. */
 
 const FIGURES = 6;
 
@@ -51,20 +51,20 @@ export class Deepening {
     }
   }
 
-  /** The efforts on the way to another one at which to show results. */
+  /** The efforts up to the next one at which to show results. */
   *steps(reached) {
     const { step } = this.budget;
     for (let effort = this.functions.effort() + step; effort < reached; effort += step) yield effort;
     yield reached;
   }
 
-  /** Begins the tree anew, with a root that is complete. */
+  /** Resets the tree, with a complete root. */
   restart() {
     this.added = 0;
     this.functions.begin_search();
   }
 
-  /** Solves an ending as far as so many quilts allow; if that tells more, the tree begins anew. */
+  /** Solves an ending with a budget of quilts; a new result resets the tree. */
   solve(wanted) {
     const quilts = Math.min(wanted, this.budget.to_solve);
     if (quilts <= this.tried || this.functions.is_root_solved()) return false;
@@ -89,7 +89,7 @@ export class Deepening {
   }
 
   /**
-   * What the search says of each action for the player to move, the best first. An action that the solver
+   * The lines of all actions for the player to move, the best first. An action that the solver
    * knows to win is shown to win.
    */
   lines() {

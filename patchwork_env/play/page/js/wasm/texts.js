@@ -1,4 +1,4 @@
-/** Games as text: what the notations of both games have in common, and the checks of what is given. */
+/** Games as text: the common part of both notations, and checks of arguments. */
 
 import { BackendError } from "../backend.js";
 
@@ -39,7 +39,7 @@ export function parseNumber(text) {
 /** Numbers with commas between them, or `-` for none. */
 export const parseNumbers = (text) => (text === "-" ? [] : text.split(",").map(parseNumber));
 
-/** The seed of random numbers, 0 to 2**64 - 1, as a number or in digits; a fresh one where none is given. */
+/** The seed of random numbers, 0 to 2**64 - 1, as a number or in digits; a fresh one by default. */
 export function seedOf(value) {
   if (value === undefined || value === null) return crypto.getRandomValues(new BigUint64Array(1))[0];
   const isSeed = typeof value === "bigint" || Number.isInteger(value) || /^[0-9]{1,20}$/.test(value);
