@@ -51,9 +51,6 @@ def test_agents_choose_what_they_choose_elsewhere(client):
     ("spec", "words"),
     [
         ("greedi", "did you mean 'greedy'?"),
-        ("", "the spec of an agent is empty"),
-        ("runs/none", "there is no checkpoint at 'runs/none'"),
-        ("greedy:depth=3", "agent 'greedy' has no option 'depth'"),
         ("nmbr9_champion:instant", "plays nmbr9, not patchwork"),
     ],
 )
