@@ -1,4 +1,4 @@
-"""Pictures as lists of primitives, drawn as SVG, as pixels and in a window; nothing here knows a game.
+"""Pictures as lists of primitives, drawn as SVG, as pixels and in a window.
 
 All lengths are in the scene's own units; x points to the right and y downward. Colors are written as
 ``#rrggbb``. Strokes are centered on the outline. Texts are above all shapes. Pillow draws pixels, and pygame
@@ -121,7 +121,7 @@ def mix(first: str, second: str, share: float) -> str:
 
 
 def to_svg(scene: Scene, title: str) -> str:
-    """Draw a scene as a self-contained SVG document, which has no scripts or links and loads nothing."""
+    """Draw a scene as a self-contained SVG document without scripts or links."""
     size = f'width="{_number(scene.width)}" height="{_number(scene.height)}"'
     box = f'viewBox="0 0 {_number(scene.width)} {_number(scene.height)}"'
     parts = [
@@ -266,7 +266,7 @@ def _write(pen: ImageDraw.ImageDraw, label: Label, zoom: float) -> None:
 
 
 def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
-    """Write a frame, uint8 ``(height, width, 3)``, as a PNG file: completely, or not at all.
+    """Write a frame, uint8 ``(height, width, 3)``, as a PNG file, atomically.
 
     MissingExtraError if Pillow is not installed, StorageError if the file cannot be written.
     """
@@ -276,9 +276,10 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 
 
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
-    """Write frames of one size as an endless GIF animation, which replaces a file that there is.
+    """Write frames of one size as an endless GIF animation, replacing an existing file.
 
-    There is at least one, uint8 ``(height, width, 3)``, shown for ``seconds``, the last six times as long.
+    The frames, at least one, are uint8 ``(height, width, 3)``. Each is shown for ``seconds``, the last one
+    six times as long.
     """
     image_module = _pillow().Image
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
@@ -319,9 +320,9 @@ def _pygame() -> ModuleType:
 class Window:
     """A window for frames, which opens with the first one.
 
-    Once closed, by its user or :meth:`close`, it stays closed and ignores frames. For at most
-    ``frames_per_second``, :meth:`show` waits; 0 to never wait. MissingExtraError if pygame-ce is not
-    installed.
+    Once closed, by the user or :meth:`close`, it stays closed and ignores frames. :meth:`show` waits so that
+    at most ``frames_per_second`` are shown; 0 means that it never waits. MissingExtraError if pygame-ce is
+    not installed.
     """
 
     def __init__(self, title: str, frames_per_second: float = 0) -> None:
@@ -333,7 +334,7 @@ class Window:
         self._closed = False
 
     def show(self, frame: Frame) -> None:
-        """Show a frame, uint8 ``(height, width, 3)``; closes the window if its user wants that."""
+        """Show a frame, uint8 ``(height, width, 3)``; close the window if the user asked for it."""
         if self._closed:
             return
         size = frame.shape[1], frame.shape[0]

@@ -1,4 +1,4 @@
-"""Every error that users may want to catch, beside those of Python itself."""
+"""The errors of the package that users may want to catch."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = [
 
 
 class IllegalActionError(ValueError):
-    """An action that the current player may not play, or a value that is no action or move at all."""
+    """An action that the current player may not play, or a value that is not an action or move."""
 
 
 class OpponentError(RuntimeError):
-    """The opponent failed or chose an action that is not legal; the game is left as it was."""
+    """The opponent failed or chose an illegal action; the game is left as it was."""
 
 
 class UnknownOptionError(TypeError):

@@ -47,7 +47,7 @@ def _parts() -> dict[str, str]:
 
 
 def _with_installed(known: dict[str, str], group: str) -> dict[str, str]:
-    from importlib.metadata import entry_points  # takes longer to import than all else here
+    from importlib.metadata import entry_points  # slow to import
 
     for point in entry_points(group=group):
         known.setdefault(point.name, point.module)
@@ -84,7 +84,7 @@ GAMES: Sequence[str] = _Names()
 
 
 def register(name: str, module: str, parts: str | None = None) -> None:
-    """Make the ``Game`` of a module known by name in this process, and the ``PARTS`` of another module.
+    """Register the ``Game`` of a module by name in this process, and the ``PARTS`` of another module.
 
     Raises:
         ValueError: Another game has this name.
@@ -114,7 +114,7 @@ def _known(game: str) -> str:
 
 
 def games_with(part: str) -> Sequence[str]:
-    """Return the names of the games that have a part, an attribute of ``GameParts``, also of later ones."""
+    """Return the names of the games with a part of ``GameParts``, also of games that are registered later."""
     return _Names(part)
 
 
@@ -140,7 +140,7 @@ def part_of(game: str, part: str) -> Any:
 @cache
 def _of_records(dtype: np.dtype[Any]) -> Rules:
     for name in sorted(GAMES, key=lambda name: _modules()[name] not in sys.modules):  # those in use first
-        with suppress(ValueError):  # of a game that cannot be loaded there are no records
+        with suppress(ValueError):  # a game that cannot be loaded has no records
             if dtype == _load(name).dtype:
                 return _load(name)
     raise ValueError(f"the records of the states, {short_repr(dtype)}, are not those of a game")

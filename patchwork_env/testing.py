@@ -5,8 +5,8 @@
 >>> check_game(RULES, games=1)
 >>> check_agent("random", games=1)
 
-Each check plays random games and raises AssertionError at the first promise that is broken; the message says
-which, and in which position. Whether the rules themselves are right, only a second implementation can show.
+Each check plays random games. It raises AssertionError at the first broken promise, with the position. Only a
+second implementation can show whether the rules themselves are right.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _visible_scores(game: BaseGame) -> list[int]:
 
 
 def _check_move(game: BaseGame, action: int) -> None:
-    """Play an action, after checking that one can take it back, and that none that is illegal is played."""
+    """Play an action after checking that it can be undone and that illegal actions are refused."""
     before, player, scores = game.clone(), game.current_player, game.scores()
     for wrong in (-1, game.rules.num_actions, int(game.action_mask().argmin())):
         try:
@@ -167,7 +167,7 @@ def _check_move(game: BaseGame, action: int) -> None:
     game.play(action)
     assert before == before.clone(), _broken("a move must not change copies", before)
     others = [who for who in range(game.num_players) if who != player and scores[who] != game.scores()[who]]
-    assert not others, _broken(f"action {action} must change no score but that of who plays it", before)
+    assert not others, _broken(f"action {action} must change no score but that of its player", before)
     assert game.undo() == action, _broken("undo must return the action", before)
     assert (game, game.history) == (before, before.history), _broken("undo must invert play", before)
     game.play(action)
@@ -278,7 +278,7 @@ def _play_with(agent: Agent, game: BaseGame, draw: np.random.Generator) -> None:
     assert agent.act_batch(rules.empty_states(0)).shape == (0,), f"{agent!r} must answer an empty batch"
     agent.reseed(7)
     if agent.act_batch(states).tolist() != batch.tolist():
-        return  # it draws numbers that no seed fixes
+        return  # it uses randomness that the seed does not control
     agent.reseed(7)
     alone = [agent.act(position) for position in met]
     assert alone == batch.tolist(), f"{agent!r} must choose in a batch as in one game after the other"

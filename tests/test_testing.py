@@ -110,7 +110,7 @@ def broken(monkeypatch, **changes):
     [
         ({"is_over": ends_too_early}, "until the game is over"),
         ({"legal": counts_wrong}, "legal must return the number"),
-        ({"score": scores_the_other}, "no score but that of who plays"),
+        ({"score": scores_the_other}, "no score but that of its player"),
         ({"outcome": always_wins}, "must add up to 0"),
         ({"write_observation": leaves_gaps}, "write every entry"),
         ({"write_observation": is_too_large}, "within 0 and layout.upper_bounds"),

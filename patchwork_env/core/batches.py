@@ -90,7 +90,7 @@ def first_finished(states: States) -> int:
 
 @template
 def first_illegal(states: States, actions: Actions) -> int:
-    """Return the index of the first game whose action, any integer, is not legal, or -1."""
+    """Return the index of the first game whose action is not legal, or -1; actions are any integers."""
     for i in range(len(states)):
         if not game.is_legal(states, i, actions[i]):
             return i
@@ -108,14 +108,14 @@ def first_not_allowed(legal_sets: npt.NDArray[np.uint64], actions: Actions) -> i
 
 @template
 def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]) -> None:
-    """Write for every game whether its action, any integer, is legal."""
+    """Write for every game whether its action is legal; actions are any integers."""
     for i in range(len(states)):
         legal[i] = game.is_legal(states, i, actions[i])
 
 
 @template(allocates=True)
 def sample_actions(states: States, stream: Streams, actions: Actions) -> None:
-    """Draw a uniformly random legal action for every game, none over, from one stream, ``(1,)``."""
+    """Draw a uniformly random legal action for every game from one stream, ``(1,)``; no game may be over."""
     legal_set = np.empty(game.legal_shape, np.uint64)
     for i in range(len(states)):
         actions[i] = game.nth_legal(legal_set, random_below(stream, 0, game.legal(states, i, legal_set)))
@@ -172,7 +172,7 @@ def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> 
 
 @template
 def deal_all(states: States, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begin all games, each with the random stream of the same index; ``SetUp`` explains the rest."""
+    """Begin all games, each with the random stream of the same index; see ``SetUp`` for the rest."""
     for i in range(len(states)):
         game.deal(states, i, streams, initial_state, flags)
 
@@ -319,7 +319,7 @@ def write_scores(
 
 @template
 def write_scores_of(states: States, i: int, seat: int, scores: npt.NDArray[np.int16]) -> None:
-    """Write the scores of a game, ``(players,)`` or ``(1,)``, that a seat knows: its own, then by turns."""
+    """Write the scores that a seat knows, ``(players,)`` or ``(1,)``: its own, then the next ones."""
     for k in range(len(scores)):
         scores[k] = game.visible_score(states, i, seat, (seat + k) % game.num_players(states, i))
 

@@ -135,13 +135,13 @@ def _folders_for(source: Path) -> list[Path]:
 
 def _is_safe(status: os.stat_result) -> bool:
     """Whether a file or folder belongs to the user or to root, and no other user can write to it."""
-    if os.name == "nt":  # where the mode says nothing about other users
+    if os.name == "nt":  # its modes do not describe other users
         return True
     return status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022
 
 
 def _read(path: Path) -> bytes:
-    """Return the contents of a file; none if it is missing or not safe to read."""
+    """Return the contents of a file; empty if it is missing or not safe to read."""
     with suppress(OSError), path.open("rb") as file:
         if _is_safe(path.parent.stat()) and _is_safe(os.fstat(file.fileno())):
             return file.read()
@@ -180,7 +180,7 @@ def _warn(problem: object) -> None:
 # --- inputs of the compilation ------------------------------------------------------------------------------
 
 _VERSIONED = {"llvmlite", "numba", "numpy"}
-"""Libraries of which names are enough, since their versions go with Numba's or change no machine code."""
+"""Libraries whose functions are described by name: their versions follow Numba's or do not matter."""
 
 
 def _contents(kernel: Any) -> Iterator[object]:
@@ -211,7 +211,7 @@ class _Inputs:
             yield options, list(map(_instructions, codes)), used
 
     def _describe(self, value: Any, names: Collection[str]) -> object:
-        """Describe a value, of which a function reads the attributes ``names`` if it is a module."""
+        """Describe a value; of a module, only its attributes ``names``."""
         function = inspect.unwrap(value) if callable(value) else value
         if isinstance(function, FunctionType):
             return self._describe_function(function, value)

@@ -94,7 +94,7 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
 
 
 def as_action(action: Any, what: str = "an action") -> int:
-    """Return an action as an int, whether or not it exists; IllegalActionError for other values.
+    """Return an action as an int, even if no such action exists; IllegalActionError for other values.
 
     It is an integer of any type but bool, or an array or tensor of one integer.
     """
@@ -120,7 +120,7 @@ def check_action(action: Any, num_actions: int) -> int:
 
 
 def check_actions(actions: Any, number: int, what: str = "actions") -> npt.NDArray[np.int64]:
-    """Return the actions of ``number`` games as int64 ``(number,)``, whether or not they exist.
+    """Return the actions of ``number`` games as int64 ``(number,)``, even if no such actions exist.
 
     They are an array or tensor of integers of this shape, or a sequence of actions that :func:`as_action`
     accepts; IllegalActionError for other values.
@@ -176,7 +176,7 @@ def check_keys(
 
 
 def check_seed(seed: Any) -> int:
-    """Return ``seed`` as an int of ``0 ... 2**64 - 1``; a random seed for None."""
+    """Return ``seed`` as an int, ``0 ... 2**64 - 1``, or a random seed for None."""
     if seed is None:
         return secrets.randbits(64)
     number = as_integer(seed, "seed")

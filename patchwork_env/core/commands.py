@@ -48,7 +48,7 @@ class _Remembered(argparse.Action):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that ignores no argument and truncates its messages."""
+    """A parser that refuses unknown arguments and truncates its messages."""
 
     def __init__(self, description: str | None = None, epilog: str | None = None) -> None:
         super().__init__(
@@ -106,7 +106,7 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 
 def check_place(options: argparse.Namespace, path: Path, option: str) -> None:
-    """Raise an OSError before anything is done if the result cannot be written or would replace another."""
+    """Raise an OSError if the result of a command cannot be written or would replace a file."""
     if not options.overwrite:
         check_new(path, option, "replace it with --overwrite")
     check_writable(path)
@@ -119,7 +119,7 @@ def run_command(
     program: str,
     extras: str = "",
 ) -> int:
-    """Parse the arguments of a command, None for those of the process, and call ``run`` with them.
+    """Parse the arguments of a command, by default those of the process, and call ``run`` with them.
 
     ``program`` is the name under which the command was called: ``training.train`` or ``patchwork-env train``.
     ``extras`` install the libraries that ``run`` imports; the parser needs none of them.
@@ -127,7 +127,7 @@ def run_command(
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # files and pipes of Windows know few characters
+        if isinstance(stream, TextIOWrapper):  # files and pipes of Windows lack most characters
             stream.reconfigure(errors="replace")
 
     def work() -> int:

@@ -48,13 +48,12 @@ def kernel(
     interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
     environment variable ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 
-    Numba counts the references to every array that it passes on, with atomic instructions that can take as
-    long as all the rest. A kernel needs none of that as long as it only borrows arrays from its caller, so
-    the counting is off (Numba's option ``_nrt``) unless the kernel asks for it.
+    Numba counts the references to every array that it passes on. The atomic instructions for this can take
+    half of the time. A kernel that only borrows arrays from its caller needs no counting, so it is off by
+    default (Numba's option ``_nrt``).
 
-    With ``inline`` the machine code is always inserted into the callers, not only where LLVM finds that
-    worthwhile. Only with ``allocates`` may it make or return arrays, which includes the results of array
-    arithmetic and copies from slice to slice; without it Numba refuses to compile such a function.
+    With ``inline``, the machine code is always inserted into the callers. With ``allocates``, the kernel may
+    make or return arrays, such as the results of array arithmetic; otherwise Numba refuses to compile it.
     """
     compiled: Callable[[_Function], _Function]
     compiled = functools.partial(_compile, inline=inline, allocates=allocates)

@@ -28,9 +28,9 @@ def storing_in(path: Path) -> Iterator[None]:
 
 
 class GrowingFile:
-    """An unbuffered file to append to; a killed process loses nothing that was written.
+    """An unbuffered file to append to; what was written survives a killed process.
 
-    It is closed with this object at the latest.
+    It is closed at the latest when this object is deleted.
     """
 
     def __init__(self, path: Path) -> None:

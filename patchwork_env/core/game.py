@@ -112,7 +112,7 @@ class BaseGame(Generic[M]):
 
     @property
     def history(self) -> tuple[int, ...]:
-        """The actions played on this object so far, without those that were taken back."""
+        """The actions played on this object so far, without those that were undone."""
         return tuple(position.action for position in self._positions()[1:])
 
     @property
@@ -172,7 +172,7 @@ class BaseGame(Generic[M]):
         return self.unchecked(states)
 
     def public(self) -> Self:
-        """Return the game as far as all players know it, in which hidden moves are not made yet; a copy."""
+        """Return a copy of the game without the moves that some players do not know yet."""
         return self.clone()
 
     @property
@@ -379,7 +379,7 @@ class BaseGame(Generic[M]):
         return cls._from_set_up(set_up)
 
     def _set_up(self) -> dict[str, str]:
-        """Return the fields of the set-up of the first state of this object, or else that state."""
+        """Return the fields of the set-up that leads to the first state, or else that state as a field."""
         origin = self.root()
         fields = origin._set_up_fields()
         if fields is not None and self._from_set_up(fields) == origin:
@@ -402,7 +402,7 @@ class BaseGame(Generic[M]):
         return storage.parse_number(text)
 
     def _set_up_fields(self) -> dict[str, str] | None:
-        """Return the fields of a set-up with this state, if a game can begin with it; else any fields."""
+        """Return the fields of a set-up if a game can begin with this state; otherwise any fields."""
         return None
 
     @classmethod
@@ -411,7 +411,7 @@ class BaseGame(Generic[M]):
         raise NotImplementedError
 
     def _position_fields(self) -> dict[str, str]:
-        """Return the fields of a position that describe the state, whatever it is."""
+        """Return the fields of a position; they describe every state."""
         return {"state": self.to_bytes().hex()}
 
     @classmethod
@@ -436,13 +436,13 @@ class BaseGame(Generic[M]):
         return names.counted(self.num_moves, "move")
 
     def _repr_svg_(self) -> str | None:
-        """Return the picture for notebooks; None, for which they show the text, if there is none."""
+        """Return the picture for notebooks, or None: then they show the text."""
         draw = getattr(self.pictures, "svg", None)
         return None if draw is None else str(draw(self))
 
 
 def _replayed(kind: type[BaseGame], origin: bytes, actions: tuple[int, ...]) -> BaseGame:
-    """Return a game from a pickle: it plays its actions again, so that nothing in it goes unchecked."""
+    """Return a game from a pickle by playing its actions again, which validates all of them."""
     game = kind.from_bytes(origin)
     for action in actions:
         game.play(action)

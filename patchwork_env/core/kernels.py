@@ -66,10 +66,10 @@ class Kernels(Protocol):
             of all players add up to 0. By default those with the highest score win.
         visible_score: ``(states, i, observer, player)`` is a player's score as far as another player, or the
             same one, knows it; by default all of it.
-        determinize: ``(states, i, streams)`` draws anew what the record holds but the current player cannot
-            know, such as the order of the cards to come; by default nothing.
-        draw: ``(states, i, streams)`` draws the next card of a deck whose order the record is not to hold,
-            after the deal and after every move; by default nothing.
+        determinize: ``(states, i, streams)`` resamples what the record holds but the current player cannot
+            know, such as the order of the next cards; by default nothing.
+        draw: ``(states, i, streams)`` draws the next card, after the deal and after every move, if records do
+            not hold the order of the deck; by default nothing.
         is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
         allows: ``(legal_set, action)`` says whether the legal set of a game that goes on holds an action, any
             integer.
@@ -152,7 +152,7 @@ def update_mask(
     mask: npt.NDArray[np.int8],
     used: npt.NDArray[np.uint64],
 ) -> None:
-    """Write the words of a bitset that have ones, or whose part of the mask has some."""
+    """Write the words of a bitset that have ones, or whose part of the mask has ones."""
     words = legal_set.reshape(-1)
     for group in range(len(used)):
         first = group * _WORD

@@ -30,7 +30,7 @@ _LISTENERS: list[Listener] = []
 def listen(listener: Listener) -> Iterator[None]:
     """Within the block, call a listener with a message whenever the compilation of a kernel begins.
 
-    It is called in the thread that compiles, must call no kernel, and replaces the line on stderr.
+    It is called in the thread that compiles and must call no kernel. It replaces the line on stderr.
     """
     with _LOCK:
         _LISTENERS.append(listener)
@@ -53,7 +53,7 @@ class Compilation:
         self._has_noticed = False
 
     def begin(self, kernel: str) -> None:
-        """Report that the compilation of a kernel, which is given by its full name, begins."""
+        """Report that the compilation of a kernel begins; ``kernel`` is its full name."""
         now = perf_counter()
         if self._depth == 0:
             self._began = now
@@ -167,5 +167,5 @@ def _is_terminal() -> bool:
 
 def _write(text: str) -> None:
     if sys.stderr is not None:
-        with suppress(OSError):  # of a closed terminal, which must not end a run before it is saved
+        with suppress(OSError):  # the terminal is closed, which must not end a run before it is saved
             print(text, end="", file=sys.stderr, flush=True)

@@ -98,7 +98,7 @@ class Rules:
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """All options of a game with their defaults, which are None for those of a ``reset`` alone."""
+        """All options of a game with their defaults; None for options that only ``reset`` has."""
         return {**dict.fromkeys((*self.options, *self.reset_options)), **self.options}
 
     @cached_property
@@ -107,7 +107,7 @@ class Rules:
         return self.set_up(self.options, {})
 
     def set_up_of(self, caller: str, options: Mapping[str, Any]) -> SetUp:
-        """Return how a game with these options begins; most have the defaults, which need no check.
+        """Return the set-up of a game with some options. Defaults, the usual case, are not validated.
 
         Raises:
             ValueError, UnknownOptionError: A value is not allowed, or ``caller`` has no such option.
@@ -178,7 +178,7 @@ class Rules:
         return f"<rules of {self.title}>"
 
     def __reduce__(self) -> tuple[Callable[[str], Rules], tuple[str]]:
-        """Copy and pickles are the rules themselves, found where they are defined."""
+        """Make copies and pickles refer to the rules where they are defined."""
         return load, (self.module,)
 
 

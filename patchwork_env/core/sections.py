@@ -32,7 +32,7 @@ class Section(BaseModel):
     )
 
     def fixed_values(self, prefix: str = "") -> dict[str, Any]:
-        """Return the JSON values of the type :data:`Fixed` by their full keys, those of sections included."""
+        """Return the JSON values of the keys of type :data:`Fixed`, also in sections, by full key."""
         dumped = self.model_dump(mode="json")
         fixed: dict[str, Any] = {}
         for name, field in type(self).model_fields.items():

@@ -51,7 +51,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 def out_of_range(states: States, limits: Limits) -> tuple[int, str] | None:
-    """Return the index of the first record with a value beyond the limits, and the reason; otherwise None."""
+    """Return the index of the first record with a value beyond the limits, and the reason, or None."""
     for name, (lowest, highest) in limits.items():
         values = states[name]
         most = np.asarray(highest, values.dtype)  # comparing the same types is faster

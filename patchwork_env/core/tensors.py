@@ -49,5 +49,5 @@ def shares(counts: npt.ArrayLike, whole: int) -> Observation:
 
 @kernel
 def read_number(feature: float, scale: int, most: int) -> int:
-    """Return the integer of ``0 ... most`` whose quotient by ``scale`` is an entry of an observation."""
+    """Return the integer, ``0 ... most``, that an entry of an observation encodes as a share of ``scale``."""
     return int(min(max(feature * scale + 0.5, 0), most)) if feature == feature else 0
