@@ -18,7 +18,7 @@ from patchwork_env.core.commands import CommandParser, add_overwrite, check_plac
 from patchwork_env.core.files import check_writable
 from patchwork_env.learning.commands.match_options import add_format
 from patchwork_env.learning.evaluation.statistics import METRICS
-from patchwork_env.learning.reports.plots import FORMATS
+from patchwork_env.learning.evaluation.tables import FIGURE_FORMATS
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env compare") -> int:
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env compa
     option("--metric", choices=METRICS, help="the figure to compare (default: win_rate; for nmbr9 score)")
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
-    option("--figures", choices=FORMATS, default=FORMATS[0], help="their format (default: %(default)s)")
+    option("--figures", choices=FIGURE_FORMATS, default="svg", help="their format (default: %(default)s)")
     option("--export", type=Path, metavar="DIR", help="write a small file for every run into DIR, no more")
     add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train")

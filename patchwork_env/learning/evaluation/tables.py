@@ -11,6 +11,7 @@ from patchwork_env.core.names import aligned
 
 TEXT, MARKDOWN, LATEX, CSV = "text", "markdown", "latex", "csv"
 FORMATS = (TEXT, MARKDOWN, LATEX, CSV)
+FIGURE_FORMATS = ("svg", "png", "pdf")
 
 _LATEX_SPECIALS = str.maketrans(
     {character: rf"\{character}" for character in "&%$#_{}"}

@@ -19,9 +19,17 @@ from patchwork_env.learning.evaluation import statistics
 from patchwork_env.learning.evaluation.results import MatchFigures
 from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.statistics import ALL_OPPONENTS, METRICS, Curve, Floats, Interval
-from patchwork_env.learning.evaluation.tables import LATEX, MARKDOWN, Column, Table, interval_columns, render
+from patchwork_env.learning.evaluation.tables import (
+    FIGURE_FORMATS,
+    LATEX,
+    MARKDOWN,
+    Column,
+    Table,
+    interval_columns,
+    render,
+)
 from patchwork_env.learning.reports.charts import SERIES, number, percentage
-from patchwork_env.learning.reports.plots import FORMATS, TRAINING, new_figure, save
+from patchwork_env.learning.reports.plots import TRAINING, new_figure, save
 from patchwork_env.learning.reports.run_results import RunResult
 from patchwork_env.learning.system import PACKAGES
 
@@ -306,7 +314,7 @@ def _setup(run: RunResult) -> str:
     return ", ".join([code, f"Python {run.made_with('python')}", *packages, f"on {run.made_with('machine')}"])
 
 
-def write_comparison(comparison: Comparison, folder: Path, form: str = FORMATS[0]) -> None:
+def write_comparison(comparison: Comparison, folder: Path, form: str = FIGURE_FORMATS[0]) -> None:
     """Write the tables as Markdown and LaTeX, ``runs.csv`` and the picture ``curves`` into a folder."""
     with storing_in(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TRAINING = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
 """The titles of axes."""
 
-FORMATS = ("svg", "png", "pdf")  # the formats of pictures
 _DPI = 120
 _WITHOUT_DATES: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
