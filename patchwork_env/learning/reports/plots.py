@@ -13,7 +13,6 @@ import numpy as np
 from patchwork_env.core.files import write_bytes, write_text
 from patchwork_env.learning.evaluation.statistics import Floats
 from patchwork_env.learning.evaluation.tournament import Rung, Standings, Tournament
-from patchwork_env.learning.reports.charts import SERIES, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,6 +80,8 @@ def _draw_ratings(standings: Standings, path: Path) -> None:
 
 def _draw_ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> None:
     """Draw ratings of the checkpoints of a run, the first agents, over steps, and over minutes if known."""
+    from patchwork_env.learning.reports.charts import SERIES, number  # needs an extra
+
     scales = {"steps": [float(rung.steps) for rung in rungs]}
     minutes = [rung.minutes for rung in rungs if rung.minutes is not None]
     if len(minutes) == len(rungs):
@@ -106,6 +107,8 @@ def _draw_ladder(standings: Standings, rungs: Sequence[Rung], path: Path) -> Non
 
 def _error_bars(axes: Axes, places: Floats, standings: Standings, agents: Sequence[int]) -> None:
     """Draw ratings with their intervals; where an interval has no end, an arrow points that way."""
+    from patchwork_env.learning.reports.charts import SERIES  # needs an extra
+
     for place, agent in zip(places, agents, strict=True):
         value, ends = standings.ratings.values[agent], standings.ratings.intervals[agent]
         low, high = ends
