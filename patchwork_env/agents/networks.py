@@ -52,7 +52,7 @@ class Inputs(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """States as a network reads them: its inputs, the features that belong to them, and legal actions."""
+    """The inputs of a network for a batch of states, with their features and legal actions."""
 
     inputs: Inputs
     features: Any
@@ -73,12 +73,12 @@ class Encoded(NamedTuple):
 
 
 class KeptStates(NamedTuple):
-    """``n`` encoded states with ``total`` legal actions, to be read again: compact, on the same device."""
+    """A compact copy of ``n`` encoded states with ``total`` legal actions, on the same device."""
 
     counts: npt.NDArray[np.int64]  # (n,), the legal actions of each state
     observations: Tensor  # float32 (n, size)
     actions: Tensor  # int16 (total,)
-    features: Any  # packed; None if they are to be worked out again
+    features: Any  # packed; None if they are computed again
 
     def read(self, chosen: npt.NDArray[np.int64]) -> tuple[Inputs, Any]:
         """Return the inputs and features of some states, by their indices ``(k,)``."""
@@ -111,18 +111,18 @@ class KeptStates(NamedTuple):
 class _Chosen(NamedTuple):
     states: Tensor  # int64 (k,)
     counts: Tensor  # int64 (k,), of their actions
-    shifts: Tensor  # int64 (k,), from where their actions come to lie to where they are kept
+    shifts: Tensor  # int64 (k,), where their actions begin in the copy, minus where in the result
 
 
 def kept(encoded: Encoded) -> KeptStates:
-    """Return states as they are kept."""
+    """Return a compact copy of encoded states."""
     observations, _, actions = encoded.inputs
     packed = encoded.features and encoded.features.packed()
     return KeptStates(encoded.legal.counts, observations, actions.short(), packed)
 
 
 def joined(parts: Sequence[KeptStates]) -> KeptStates:
-    """Return parts of kept states, as one."""
+    """Concatenate parts of kept states."""
     counts, observations, actions, features = zip(*parts, strict=True)
     together = np.concatenate(counts), torch.cat(observations), torch.cat(actions)
     return KeptStates(*together, _joined_features(features))

@@ -154,7 +154,7 @@ def simulate(tree: Tree, work: Workspace, rule: Rule, streams: Streams, simulati
 
 @template(inline=True)
 def _descend(tree: Tree, work: Workspace, rule: Rule, streams: Streams) -> int:
-    """Go down to a new node and copies its state to ``work.state``; returns the length of the path."""
+    """Go down to a new node and copy its state to ``work.state``; return the length of the path."""
     node, length = ROOT, 0
     while length < len(work.path.nodes) and _is_inner(tree, node, work, streams):
         edge = choose_edge(tree, node, rule)
@@ -251,7 +251,7 @@ class TreeMemory:
             self._trees.popleft()
 
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
-        """Copy the subtree of a state ``(1,)`` to ``target``, if a tree holds it, and forgets its tree."""
+        """Copy the subtree of a state ``(1,)`` to ``target``, if a tree holds it, and forget its tree."""
         for tree in self._trees:
             nodes = np.flatnonzero(trees.as_blocks(tree.states) == trees.as_blocks(state))
             if len(nodes):

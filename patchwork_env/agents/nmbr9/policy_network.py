@@ -73,7 +73,7 @@ class Features(NamedTuple):
     placements: Tensor  # float32 (total, PLACEMENT_FEATURES); zeros for choices of a digit
 
     def packed(self) -> None:
-        """They are worked out again: kept, those of an iteration would take hundreds of megabytes."""
+        """Return None: features of an iteration take hundreds of megabytes, so they are computed again."""
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
