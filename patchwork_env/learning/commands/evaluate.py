@@ -71,7 +71,11 @@ def _run(options: argparse.Namespace) -> int:
     ]
     workers, results = workers_of(options), []
     with Bar(games * len(matches), "games") as bar:
-        for result in play_all(players, matches, workers, bar.update):
+
+        def show(test: SequentialTest) -> None:
+            bar.note = str(test)
+
+        for result in play_all(players, matches, workers, bar.update, watch=show):
             results.append(result)
             if options.format == TEXT:
                 bar.print(result.table())

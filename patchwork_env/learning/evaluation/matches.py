@@ -147,17 +147,18 @@ def play_all(
     workers: Workers = 1,
     progress: Progress | None = None,
     store: GameStore | None = None,
+    watch: Callable[[SequentialTest], object] | None = None,
 ) -> Iterator[MatchResult]:
     """Play several matches between the players, except games that a store holds.
 
     Yields the results in order, each as soon as it and those before it are complete. If an agent fails and
     there is a store, all games without it are played first. ``progress`` is called with the number of games
     that ended since the last call, at first those of the store. Matches with a sequential test are played one
-    after another, without a store.
+    after another, without a store; before each call of ``progress``, ``watch`` is called with the test.
     """
-    report = progress or (lambda games: None)
+    report, watch = progress or (lambda games: None), watch or (lambda test: None)
     if matches[0].test:
-        yield from (_play_until_decided(players, match, workers, report) for match in matches)
+        yield from (_play_until_decided(players, match, workers, report, watch) for match in matches)
         return
     blocks = [match.blocks() for match in matches]
     parts: list[dict[int, MatchResult]] = [{} for _ in matches]
@@ -170,7 +171,11 @@ def play_all(
 
 
 def _play_until_decided(
-    players: Sequence[Agent], match: runners.Match, workers: Workers, report: Progress
+    players: Sequence[Agent],
+    match: runners.Match,
+    workers: Workers,
+    report: Progress,
+    watch: Callable[[SequentialTest], object],
 ) -> MatchResult:
     """Play the blocks of a match until a sequential test decides, or all games are played.
 
@@ -187,6 +192,7 @@ def _play_until_decided(
                 raise part
             parts.append(part)
             test = test.count(part.by_set_up(part.games.agent_wins))
+            watch(test)
             report(len(part.games))
         if test.decision != UNDECIDED:
             break

@@ -27,8 +27,8 @@ def test_the_command_measures_against_every_opponent(tmp_path, capsys):
 
 
 def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
-    counted = []
-    monkeypatch.setattr(evaluate.Bar, "update", lambda bar, number=1: counted.append(number))
+    notes = []
+    monkeypatch.setattr(evaluate.Bar, "update", lambda bar, number=1: notes.append((number, bar.note)))
     path = tmp_path / "figures.json"
     assert evaluate.main(f"greedy --against random greedy --sprt 0 20 --json {path}".split()) == 0
     matches = [play_matches("greedy", name, 20_000, sprt=(0, 20)) for name in ("random", "greedy")]
@@ -36,7 +36,7 @@ def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
     assert [match["sprt"] for match in json.loads(path.read_text())["matches"]] == [
         match.test.as_dict() for match in matches
     ]
-    assert counted == [0, *(len(match.games) for match in matches)]
+    assert notes == [(0, ""), *((len(match.games), str(match.test)) for match in matches)]
     monkeypatch.undo()
     assert (
         evaluate.main(
