@@ -14,6 +14,7 @@ from patchwork_env.core import progress
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import QUIET
 from patchwork_env.learning.config import CONFIGS
+from patchwork_env.learning.evaluation.gauntlet import read_pool
 from patchwork_env.learning.evaluation.playing import GamesInPlay
 from patchwork_env.patchwork import Game
 
@@ -80,6 +81,35 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
         arguments = words.split() + ["--games", "2"] * words.startswith("evaluate")
         assert cli.main(arguments) == 128 + signal.SIGPIPE
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        ("evaluate random --against random --games 2 --json figures.json", "figures.json"),
+        ("gauntlet random --games 2 --json figures.json --skip", "figures.json"),
+        ("tournament random greedy --games 2 --out games", "games/results.json"),
+        ("review game.txt --agent champion:nodes=2 --out review", "review/review.json"),
+    ],
+)
+def test_files_are_written_when_nobody_reads_the_output(words, made, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "game.txt").write_text(new_game(3).notation())
+    skipped = read_pool().specs[1:] if "--skip" in words else ()
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        cli.main([*words.split(), *skipped])
+    assert (tmp_path / made).is_file()
+
+
+def new_game(moves):
+    """A game of Patchwork after its first legal moves."""
+    game = Game(seed=7)
+    for _ in range(moves):
+        game.play(game.legal_actions()[0])
+    return game
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is a folder in which no user can write")
@@ -251,6 +281,14 @@ def test_short_forms(words, begins, capsys):
     with pytest.raises(SystemExit):
         cli.main(["help", "train"])
     assert capsys.readouterr().out.startswith("usage: patchwork-env train ")
+
+
+def test_pipes_of_others_that_break_are_errors(capsys):
+    def fail(_):
+        raise BrokenPipeError("the engine is gone")
+
+    assert run_command(CommandParser(), fail, [], "program") == 2
+    assert capsys.readouterr().err == "program: the engine is gone\n"
 
 
 def test_shipped_configurations_are_listed(capsys):

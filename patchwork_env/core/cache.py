@@ -12,6 +12,7 @@ to the user or to root and that no other user can write to.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import hashlib
 import inspect
@@ -33,6 +34,7 @@ from numba import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.core.typing.templates import builtin_registry
 
 _LOGGER = logging.getLogger(__name__)
 _WARNINGS = itertools.count()
@@ -198,29 +200,36 @@ class _Inputs:
     def __init__(self) -> None:
         self._numbers: dict[FunctionType, int] = {}
         self._following: list[tuple[FunctionType, object]] = []
+        self._overloads = _overloads(len(builtin_registry.functions), len(builtin_registry.attributes))
 
     def follow(self, kernel: Any) -> Iterator[object]:
         self._describe(kernel, ())
         for function, options in self._following:  # the list is extended during the loop
             codes = list(_codes(function.__code__))
             names = {name for code in codes for name in code.co_names}
-            values = {name: function.__globals__[name] for name in names & function.__globals__.keys()}
+            values = {name: vars(builtins)[name] for name in names & vars(builtins).keys()}
+            values |= {name: function.__globals__[name] for name in names & function.__globals__.keys()}
             values |= inspect.getclosurevars(function).nonlocals
             values |= {"": [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]}
             used = [(name, self._describe(values[name], names)) for name in sorted(values)]
-            yield options, list(map(_instructions, codes)), used
+            attributes = sorted(names & self._overloads.keys())
+            methods = [(name, self._describe(self._overloads[name], ())) for name in attributes]
+            yield options, list(map(_instructions, codes)), used, methods
 
     def _describe(self, value: Any, names: Collection[str]) -> object:
         """Describe a value; of a module, only its attributes ``names``."""
+        implementations = [self._describe(each, names) for each in self._overloads.get(id(value), ())]
         function = inspect.unwrap(value) if callable(value) else value
         if isinstance(function, FunctionType):
-            return self._describe_function(function, value)
+            return implementations, self._describe_function(function, value)
         if isinstance(value, ModuleType):
-            inside = [] if _is_versioned(value.__name__) else sorted(vars(value).keys() & names)
+            inside = sorted(vars(value).keys() & names)
+            if _is_versioned(value.__name__):
+                inside = [name for name in inside if id(vars(value)[name]) in self._overloads]
             return value.__name__, [(name, self._describe(vars(value)[name], names)) for name in inside]
         if isinstance(value, tuple | list):
             return _describe_class(type(value)), [self._describe(each, names) for each in value]
-        return _describe_value(value)
+        return implementations, _describe_value(value)
 
     def _describe_function(self, function: FunctionType, value: Any) -> object:
         if _is_versioned(function.__module__):
@@ -241,6 +250,23 @@ def _describe_value(value: Any) -> object:
     if not _is_versioned(type(value).__module__) and type(value).__module__ != "builtins":
         raise ValueError(f"a kernel uses {value!r}, of which no change can be noticed")
     return type(value).__qualname__, repr(value)
+
+
+@functools.cache
+def _overloads(*registered: int) -> dict[Any, list[FunctionType]]:
+    """Return the implementations of ``@overload`` by the ``id()`` of the function that they implement.
+
+    Those of methods and attributes have the name as the key. Numba's own are left out. ``registered`` are the
+    numbers of Numba's templates, which only grow.
+    """
+    found: dict[Any, list[FunctionType]] = {}
+    for template in (*builtin_registry.functions, *builtin_registry.attributes):
+        implementation = getattr(template, "_overload_func", None)
+        if implementation and not _is_versioned(implementation.__module__):
+            key = getattr(template, "_attr", None) or id(template.key)
+            if key != id(implementation):  # as Numba registers methods, too
+                found.setdefault(key, []).append(implementation)
+    return found
 
 
 def _describe_class(kind: type) -> object:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
@@ -135,9 +137,9 @@ def run_command(
         try:
             with from_extra(extras, "it needs"):
                 return run(options)
-        except BrokenPipeError:
-            raise
         except ERRORS as error:
+            if isinstance(error, BrokenPipeError) and not _is_read():
+                raise
             print(f"{program}: {_cut(str(error)) or 'there is not enough memory'}", file=sys.stderr)
             return 2
 
@@ -153,5 +155,59 @@ def while_read(work: Callable[[], int]) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it at exit
+        if _is_read():
+            raise
+        _drop(sys.stdout)  # Python flushes it at exit
         return _NO_READER
+
+
+@contextmanager
+def keep_working() -> Iterator[None]:
+    """Within the block, the command continues after the reader of its output is gone, as after ``head``."""
+    output = sys.stdout
+    sys.stdout = cast(TextIO, _Droppable(output))
+    try:
+        yield
+    finally:
+        sys.stdout = output
+
+
+class _Droppable:
+    """A stream that discards all output after its reader is gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._dropping():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._dropping():
+            self._stream.flush()
+
+    @contextmanager
+    def _dropping(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            _drop(self._stream)
+
+
+def _drop(stream: TextIO) -> None:
+    """Discard the buffer and all later output of a stream whose reader is gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _is_read() -> bool:
+    """Whether the standard output can be written: it is not a pipe whose reader is gone."""
+    output = select.poll()  # every system with it, and no other, has broken pipes
+    try:
+        output.register(sys.stdout.fileno(), 0)
+    except (AttributeError, ValueError):  # it is no file
+        return True
+    return not output.poll(0)

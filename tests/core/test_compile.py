@@ -17,8 +17,10 @@ from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 import pytest
-from numba import config, njit
+from numba import config, njit, types
 from numba.core.errors import NumbaError
+from numba.core.typing.templates import builtin_registry
+from numba.extending import overload, overload_method
 
 import patchwork_env
 from patchwork_env.core import cache, compile, linking, progress
@@ -209,6 +211,34 @@ def test_machine_code_follows_from_fields_and_values_of_classes(classes):
         for made in classes
     ]
     assert first != second
+
+
+def plain_function(x):
+    raise NotImplementedError
+
+
+OVERLOADS = {
+    "a function": (plain_function, "def f(x): return constant(x)"),
+    "a function of a module": (plain_function, "def f(x): return near.constant(x)"),
+    "a function of NumPy": (np.isclose, "import numpy\ndef f(x): return numpy.isclose(x)"),
+    "a built-in function": (breakpoint, "def f(x): return breakpoint(x)"),
+    "a method": ((types.Array, "increased"), "def f(x): return x.increased()"),
+}
+
+
+@compiled_only
+@pytest.mark.parametrize(("target", "source"), OVERLOADS.values(), ids=OVERLOADS)
+def test_machine_code_follows_from_overloads(target, source, monkeypatch):
+    for registered in ("functions", "attributes", "globals"):
+        monkeypatch.setattr(builtin_registry, registered, list(getattr(builtin_registry, registered)))
+    monkeypatch.setattr(cache, "_overloads", cache._overloads.__wrapped__)  # registries only grow elsewhere
+    found = [contents_of(source, plain_function)]
+    for step in (1, 2):
+        implementation = eval(f"lambda x: lambda x: x + {step}", {"__name__": "made_up"})
+        register = overload_method(*target) if isinstance(target, tuple) else overload(target)
+        register(implementation)
+        found.append(contents_of(source, plain_function))
+    assert len(set(found)) == 3
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from contextlib import nullcontext
 
 from patchwork_env.core.checks import check_seed
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, keep_working, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     GAMES_OF_A_MATCH,
@@ -70,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
         for i, j in itertools.product(range(first), range(first, len(players)))
     ]
     workers, results = workers_of(options), []
-    with Bar(games * len(matches), "games") as bar:
+    with keep_working() if options.json else nullcontext(), Bar(games * len(matches), "games") as bar:
 
         def show(test: SequentialTest) -> None:
             bar.note = str(test)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, refuse, run_command, set_hint
+from patchwork_env.core.commands import CommandParser, keep_working, refuse, run_command, set_hint
 from patchwork_env.core.names import short_repr
 
 _RESUME_HELP = "resume a run from its newest checkpoint, with its own configuration and what --set changes"
@@ -65,11 +65,12 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.runs.checkpoints import free_folder  # what trains loads PyTorch
     from patchwork_env.learning.runs.run import new_run, resumed_run
 
-    if config and source:
-        with new_run(config, options.run_dir or free_folder(Path("runs") / Path(source).stem)) as run:
+    with keep_working():
+        if config and source:
+            with new_run(config, options.run_dir or free_folder(Path("runs") / Path(source).stem)) as run:
+                return run.train()
+        with resumed_run(options.resume, options.set) as run:
             return run.train()
-    with resumed_run(options.resume, options.set) as run:
-        return run.train()
 
 
 def _source(options: argparse.Namespace) -> str | None:

@@ -57,7 +57,11 @@ _KINDS = {"tuple_type": "it must be a list", "model_type": "it must be a section
 """Messages in the words of YAML instead of those of Python."""
 
 
-def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
+_EARLIER_MARGINS = {"margin_scale": 40.0, "margin_cut": 1.0}
+"""The meaning of a stored run that lacks these keys; ``td`` has never cut margins."""
+
+
+def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bool = False) -> RunConfig:
     """Read a configuration: defaults, then a file, then overrides, the last of each key.
 
     The description of the file is left out if an override changes what is learned.
@@ -65,6 +69,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     Args:
         source: The name of a shipped configuration, or the path of a YAML file, such as that of a run.
         overrides: Changes as ``key=value``, as in ``ppo.epochs=3``; the value is YAML.
+        stored: Whether the file is that of a run, which may be older than some keys.
 
     Raises:
         ConfigError: The file is missing or not valid YAML, the algorithm does not read a key, or a value is
@@ -72,6 +77,8 @@ def load_config(source: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     """
     path = find_config(source)
     tree = _read_yaml(path)
+    if stored and tree.get("algorithm") != "td" and isinstance(tree.get("reward"), dict):
+        tree["reward"] = _EARLIER_MARGINS | tree["reward"]
     keys = [_apply_override(tree, text) for text in as_texts(overrides, "overrides", ConfigError)]
     if "description" not in keys and any(map(changes_learning, keys)):
         tree.pop("description", None)  # it describes the configuration without the change

@@ -110,7 +110,7 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
     if not (folder / CONFIG_FILE).is_file():
         raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
     with system.exclusive_lock(folder):
-        config = load_config(folder / CONFIG_FILE, overrides)
+        config = load_config(folder / CONFIG_FILE, overrides, stored=True)
         with _trainer(config) as trainer:
             checkpoint = load_checkpoint(folder, trainer)
             with storing_in(folder):

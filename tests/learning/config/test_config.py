@@ -9,6 +9,7 @@ from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.config import (
     CONFIGS,
+    Reward,
     Schedule,
     algorithms,
     dump_config,
@@ -320,6 +321,13 @@ def test_schedules_start_and_end_where_they_say():
     assert geometric.at(0.5) == pytest.approx(0.01)
 
 
-def test_td_learns_whole_margins():
+def test_margins_of_runs_that_are_older_than_their_keys(tmp_path):
+    """Then a margin of 40 points was 1, and no more counted; ``td`` has never cut margins."""
+    path = tmp_path / "config.yaml"
+    path.write_text("algorithm: ppo\nreward: {outcome: 1.0, margin: 0.5}\n", encoding="utf-8")
+    assert load_config(path).reward == Reward(margin=0.5)
+    assert load_config(path, stored=True).reward == Reward(margin=0.5, margin_scale=40.0, margin_cut=1.0)
+    path.write_text("algorithm: td\nreward: {margin_scale: 30.0}\n", encoding="utf-8")
+    assert load_config(path, stored=True).reward == Reward(margin_scale=30.0)
     with pytest.raises(ConfigError, match=r"reward.margin_cut is 1\.0; td learns whole margins"):
         load_config("td", ["reward.margin_cut=1.0"])
