@@ -11,7 +11,7 @@ import pytest
 
 from patchwork_env import __version__, cli
 from patchwork_env.core import progress
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, keep_working, run_command
 from patchwork_env.core.progress import QUIET
 from patchwork_env.learning.config import CONFIGS
 from patchwork_env.learning.evaluation.gauntlet import read_pool
@@ -110,6 +110,17 @@ def new_game(moves):
     for _ in range(moves):
         game.play(game.legal_actions()[0])
     return game
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no terminals of POSIX")
+def test_work_continues_after_the_terminal_is_closed(monkeypatch):
+    ours, theirs = os.openpty()
+    os.close(ours)
+    with os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        with keep_working():
+            print("words", flush=True)
+            print("words", flush=True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is a folder in which no user can write")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import select
 import sys
@@ -173,7 +174,7 @@ def keep_working() -> Iterator[None]:
 
 
 class _Droppable:
-    """A stream that discards all output after its reader is gone."""
+    """A stream that discards all output after its reader or its terminal is gone."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -194,7 +195,9 @@ class _Droppable:
     def _dropping(self) -> Iterator[None]:
         try:
             yield
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EIO):  # the latter from a closed terminal
+                raise
             _drop(self._stream)
 
 
