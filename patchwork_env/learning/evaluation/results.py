@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,11 @@ from patchwork_env.agents.base import Usage
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 from patchwork_env.core.parts import MatchPart
-from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames, match_part
 from patchwork_env.learning.evaluation.sequential import SequentialTest
 from patchwork_env.learning.evaluation.statistics import Interval, mean_interval, win_rate_interval
 from patchwork_env.learning.evaluation.tables import Column, Table, interval_columns
 from patchwork_env.learning.system import made_with
-
-if TYPE_CHECKING:
-    from patchwork_env.drawing import Frame
 
 FORMAT = "patchwork-env evaluation"
 VERSION = 1
@@ -36,8 +32,6 @@ MATCH_COLUMNS = [
 """The columns of a match in tables; see :attr:`MatchFigures.cells`."""
 _TIE = 0.5  # the share of a win that a tie counts for
 _NAME_WIDTH = 22  # the length of the longest name of a figure
-_WIDTH, _SMALL = 960, 3
-"""The width of a picture in pixels, and the number of earlier positions in a row below the last one."""
 
 _Game = TypeVar("_Game", bound=BaseGame[Any])
 
@@ -329,10 +323,3 @@ def milestones(game: _Game, count: int) -> list[_Game]:
     """Return ``count`` positions at even distances in the history, without the first and the last."""
     turns = len(game.history)
     return [position_after(game, round((k + 1) * turns / (count + 1))) for k in range(count)]
-
-
-def picture(game: BaseGame[Any], names: tuple[str, str]) -> Frame:
-    """Draw the last position, 960 pixels wide, above three earlier ones; needs Pillow."""
-    draw = rules_of(game.state).pictures.rgb_array
-    small = [draw(position, _WIDTH // _SMALL, names) for position in milestones(game, _SMALL)]
-    return np.concatenate([draw(game, _WIDTH, names), np.concatenate(small, axis=1)])

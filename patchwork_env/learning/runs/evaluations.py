@@ -1,4 +1,4 @@
-"""The evaluations of a run: a file with figures and sample games for each, metrics, and a picture."""
+"""The evaluations of a run: a file with figures and sample games for each, and metrics."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.records import RunEvaluation, read_evaluation, write_evaluation
 from patchwork_env.learning.evaluation.results import (
     MatchFigures,
     MatchResult,
-    picture,
-    players_of,
     sample_games,
 )
 from patchwork_env.learning.evaluation.runners import AGENT, match_part
@@ -76,8 +73,6 @@ def record(
     earlier = evaluation_files(folder)
     for figures in (*map(metrics, results), rating_metrics(results)):
         log.add(figures, trainer.steps, trainer.seconds / 60)
-    if any(result.kept for result in results):
-        _show_game(log, trainer.steps, min(results, key=lambda result: result.win_rate), not earlier)
     # The file comes last, because an evaluation that has its file is not repeated.
     log.sync()
     metric = match_part(trainer.config.game).metric
@@ -107,18 +102,6 @@ def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> 
     write_policy(folder / BEST, lambda target: shutil.copytree(candidate, target, dirs_exist_ok=True))
     write_evaluation(best_file(folder), replace(evaluation, matches=matches[best], sample_games=()))
     return best
-
-
-def _show_game(log: Log, steps: int, result: MatchResult, is_first: bool) -> None:
-    game, names, frame = result.kept[0], players_of(result, 0), None
-    title = f"{names[0]} (player 0) against {names[1]} (player 1), scores {game.scores()}"
-    try:
-        frame = picture(game, names)
-    except MissingExtraError as error:
-        if is_first:
-            print(f"\nTensorBoard shows sample games as text only: {error}", flush=True)
-    text = f"{title}\n\n```\n{game}\n```\n\n```\n{game.notation()}```\n"
-    log.show(text, frame, steps)
 
 
 def metrics(result: MatchResult) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The log of a run: its metrics and sample games.
+"""The log of the metrics of a run.
 
 Every run writes ``metrics.jsonl``. The key ``tracker`` names further places: TensorBoard's file of events and
 the tracking services of :data:`SERVICES`, whose clients take addresses, keys and modes from their own
@@ -22,9 +22,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.extras import missing_extra
 from patchwork_env.core.files import GrowingFile, storing_in, write_text
@@ -34,9 +31,7 @@ from patchwork_env.learning.config import RunConfig, flattened
 from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines, read_versions
 
 TENSORBOARD = "tensorboard"
-_SAMPLE_GAME = "sample_game"
 Figures = Mapping[str, float | str]
-Frame = npt.NDArray[np.uint8]
 
 
 def check_tracker(name: str) -> None:
@@ -80,15 +75,6 @@ class Log:
                 self._events.add(new, steps)
         for sender in self._senders:
             sender.later("send", {**new, "minutes": minutes}, steps)
-
-    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
-        """Log a sample game as text and, if it could be drawn, as a picture."""
-        with storing_in(self._folder):
-            if self._events:
-                self._events.show(markdown, frame, steps)
-        for sender in self._senders:
-            if frame is not None:
-                sender.later("send_picture", _SAMPLE_GAME, frame, steps)
 
     def conclude(self, figures: Figures, steps: int) -> None:
         """Send the results of the whole run to services, once, as ``final/NAME``."""
@@ -163,11 +149,6 @@ class _TensorBoard:
         for name, value in metrics.items():
             self._write(steps, summary=self._summary.scalar(name, value))
 
-    def show(self, markdown: str, frame: Frame | None, steps: int) -> None:
-        self._write(steps, summary=self._summary.text(_SAMPLE_GAME, markdown))
-        if frame is not None:
-            self._write(steps, summary=self._summary.image(_SAMPLE_GAME, frame, dataformats="HWC"))
-
 
 # --- tracking services --------------------------------------------------------------------------------------
 
@@ -188,9 +169,6 @@ class Service(Protocol):
 
     def send(self, metrics: Figures, steps: int) -> None:
         """Send metrics after so many steps."""
-
-    def send_picture(self, name: str, frame: Frame, steps: int) -> None:
-        """Send a picture, uint8 ``(height, width, 3)``."""
 
     def send_final(self, figures: Figures, steps: int) -> None:
         """Send the results of the whole run."""
@@ -215,15 +193,11 @@ class _Wandb:
             allow_val_change=True,
             settings=wandb.Settings(console="off"),
         )
-        self._picture = wandb.Image
         self._run.define_metric("*", step_metric="steps")
         return str(self._run.id)  # in a sweep of W&B, its own
 
     def send(self, metrics: Mapping[str, Any], steps: int) -> None:
         self._run.log({"steps": steps, **metrics})
-
-    def send_picture(self, name: str, frame: Frame, steps: int) -> None:
-        self.send({name: self._picture(frame)}, steps)
 
     def send_final(self, figures: Figures, steps: int) -> None:
         self._run.summary.update(dict(figures))
@@ -251,9 +225,6 @@ class _Mlflow:
     def send(self, metrics: Figures, steps: int) -> None:
         numbers = {re.sub(r"[^\w\-./ ]", "_", name): value for name, value in metrics.items()}
         self._mlflow.log_metrics(numbers, step=steps)
-
-    def send_picture(self, name: str, frame: Frame, steps: int) -> None:
-        self._mlflow.log_image(frame, key=name, step=steps)
 
     def send_final(self, figures: Figures, steps: int) -> None:
         texts = {name: value for name, value in figures.items() if isinstance(value, str)}

@@ -1,11 +1,8 @@
 """What a run keeps and shows of its evaluations."""
 
-import io
 import json
 
-import numpy as np
 import pytest
-from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from patchwork_env import agents
@@ -15,13 +12,11 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
-from patchwork_env.learning.evaluation.results import milestones, picture, position_after
+from patchwork_env.learning.evaluation.results import milestones, position_after
 from patchwork_env.learning.evaluation.runners import AGENT
-from patchwork_env.learning.runs import evaluations as evaluations_module
 from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
 from patchwork_env.learning.runs.folder import best_file, candidate_folders, interval_metrics
 from patchwork_env.learning.runs.loggers import Log
-from patchwork_env.patchwork.render import MissingExtraError, rgb_array
 from tests.learning.same_runs import evaluations_of, metrics_of
 
 OPPONENTS = ("random", "greedy")
@@ -137,7 +132,7 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results):
     assert rating_metrics([wins, play_matches("greedy", "ppo-quick-v1", 8)])[name] > alone[name] + 300
 
 
-def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, results):
+def test_tensorboard_shows_curves_with_bounds(tmp_path, results):
     add(tmp_path, trainer_of(), results, results)
     events = events_of(tmp_path)
     expected = {name: value for result in results for name, value in metrics(result).items()}
@@ -146,30 +141,8 @@ def test_tensorboard_shows_curves_with_bounds_a_game_and_its_picture(tmp_path, r
     for name, value in expected.items():
         points = [(event.step, event.value) for event in events.Scalars(name)]
         assert points == [(steps, pytest.approx(value)) for steps in (100, 200)]
-    lost = results[1].kept[0]  # greedy is the stronger one
-    summaries = events.Tensors("sample_game/text_summary")
-    first, _ = (event.tensor_proto.string_val[0].decode() for event in summaries)
-    assert lost.notation() in first
-    assert "random (player 0) against greedy (player 1)" in first
-    images = events.Images("sample_game")
-    assert [image.step for image in images] == [100, 200]
-    shown = np.array(Image.open(io.BytesIO(images[0].encoded_image_string)))
-    assert np.array_equal(shown, picture(lost, ("random", "greedy")))
     layout = events.Tensors("custom_scalars__config__")[0].tensor_proto.string_val[0]
     assert all(name.encode() in layout for spec in OPPONENTS for name in interval_metrics(spec))
-
-
-def test_without_pillow_there_is_text_and_one_remark(tmp_path, results, monkeypatch, capsys):
-    def fail(*_):
-        raise MissingExtraError("Pillow is needed here: pip install pillow")
-
-    monkeypatch.setattr(evaluations_module, "picture", fail)
-    add(tmp_path, trainer_of(), results, results, [play_matches("random", "random", 2)])  # no game is kept
-    assert capsys.readouterr().out.count("pip install pillow") == 1
-    events = events_of(tmp_path)
-    assert events.Tags()["images"] == []
-    assert [event.step for event in events.Tensors("sample_game/text_summary")] == [100, 200]
-    assert [len(evaluation.sample_games) for evaluation in evaluations_of(tmp_path)] == [4, 4, 0]
 
 
 def test_positions_of_a_game(results):
@@ -180,6 +153,3 @@ def test_positions_of_a_game(results):
     assert position_after(game, 7).history == game.history[:7]
     shares = [len(position.history) / turns for position in milestones(game, 3)]
     assert shares == pytest.approx([1 / 4, 1 / 2, 3 / 4], abs=0.51 / turns)
-    frame = picture(game, ("one", "two"))
-    assert np.array_equal(frame[:608], rgb_array(game, 960, ("one", "two")))
-    assert np.array_equal(frame[608:, 320:640], rgb_array(milestones(game, 3)[1], 320, ("one", "two")))
