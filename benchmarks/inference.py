@@ -20,7 +20,8 @@ import torch
 
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents.base import views_of
-from patchwork_env.agents.patchwork.policy.agent import PolicyAgent, load_policy
+from patchwork_env.agents.checkpoints import read_checkpoint
+from patchwork_env.agents.networks import PolicyAgent, read_network
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.patchwork.policy.onnx_agent import INPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
@@ -110,7 +111,9 @@ def main() -> None:
     if min(*options.batches, options.rounds) < 1:
         parser.error("--batches and --rounds must be at least 1")
     torch.set_num_threads(1)
-    network = load_policy(options.policy)[0] if options.policy else PatchworkNetwork().eval()
+    network = PatchworkNetwork().eval()
+    if options.policy:
+        network = read_network(read_checkpoint(options.policy), PatchworkNetwork)
     rates = measure(network, options.batches, options.rounds, options.seconds)
     print(describe_setup(("torch", "onnxruntime", "numba")))
     print(f"one thread, {network.config}\n")

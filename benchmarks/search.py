@@ -19,8 +19,9 @@ import torch
 
 from benchmarks.keeping import add_write_option, keep, of_unit
 from patchwork_env.agents import GreedyAgent
-from patchwork_env.agents.networks import NetworkEvaluator
-from patchwork_env.agents.patchwork.policy.agent import PatchworkDynamics, load_policy
+from patchwork_env.agents.checkpoints import read_checkpoint
+from patchwork_env.agents.networks import NetworkEvaluator, read_network
+from patchwork_env.agents.patchwork.policy.agent import PatchworkDynamics
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.system import describe_setup
 from patchwork_env.patchwork.state import States
@@ -85,7 +86,9 @@ def main() -> None:
     if min(*options.batches, options.simulations, options.rounds) < 1:
         parser.error("--batches, --simulations and --rounds must be at least 1")
     torch.set_num_threads(1)
-    network = load_policy(options.policy)[0] if options.policy else PatchworkNetwork().eval()
+    network = PatchworkNetwork().eval()
+    if options.policy:
+        network = read_network(read_checkpoint(options.policy), PatchworkNetwork)
     print(describe_setup(("torch", "numba")))
     print(f"one thread, {options.simulations} simulations, {network.config}\n")
     print("games at once  us per simulation  of them the search  simulations per second")

@@ -42,8 +42,7 @@ from tianshou.trainer import OnPolicyTrainerParams
 from torch import Tensor, nn
 
 from patchwork_env import patchwork_v0
-from patchwork_env.agents.networks import Inputs
-from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.networks import Inputs, save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.evaluation import play_matches
 

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium import logger
 from gymnasium.vector import AutoresetMode
 
 from patchwork_env.core.batches import OUTCOME, REWARDS, SCORE
@@ -22,7 +21,6 @@ ILLEGAL_REWARD = -1.0  # the learner's reward for an illegal action that ends th
 NO_ACTION = -1  # what infos give for ``illegal_action`` where there was none
 MOST_DEALS = 100  # the most games in a row that may end before the learner's first turn
 NO_TURN = f"{MOST_DEALS} games in a row were over before the learner's first turn"
-_MANY_ILLEGAL_ENDS = 20
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -111,17 +109,6 @@ def check_rewards(rewards: Any, players: int) -> int:
     if kind != SCORE and players == 1:
         raise ValueError(f"rewards is {rewards!r}, which needs 2 players or more; one player has 'score'")
     return kind
-
-
-def count_illegal_ends(before: int, illegal: int, others: int = 0) -> int:
-    """Return how many episodes in a row illegal actions have ended, with those of this step; warn at 20."""
-    count = 0 if others else before + illegal
-    if before < _MANY_ILLEGAL_ENDS <= count:
-        logger.warn(
-            f"an illegal action has ended the last {count} episodes: the algorithm does not use action "
-            "masks, info['action_mask']. MaskablePPO and MaskableEvalCallback of sb3_contrib do"
-        )
-    return count
 
 
 def check_num_envs(num_envs: Any) -> int:

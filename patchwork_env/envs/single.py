@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium import logger
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
@@ -34,12 +35,12 @@ from patchwork_env.envs.options import (
     check_layout,
     check_rewards,
     complete,
-    count_illegal_ends,
 )
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError, OpponentError
 
 _ALL_GAMES = np.zeros(1, np.int64)
+_MANY_ILLEGAL_ENDS = 20  # episodes in a row
 
 
 class _Episode(NamedTuple):
@@ -160,7 +161,13 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             if self._raises:
                 raise
             self._episode = before._replace(has_ended=True)
-            self._illegal_ends = count_illegal_ends(self._illegal_ends, 1)
+            self._illegal_ends += 1
+            if self._illegal_ends == _MANY_ILLEGAL_ENDS:
+                logger.warn(
+                    f"an illegal action has ended the last {_MANY_ILLEGAL_ENDS} episodes: the algorithm does "
+                    "not use action masks, info['action_mask']. MaskablePPO and MaskableEvalCallback of "
+                    "sb3_contrib do"
+                )
             observation, info = self._observe(before)
             info["illegal_action"] = index
             return observation, ILLEGAL_REWARD, True, False, info

@@ -32,7 +32,6 @@ from patchwork_env.envs.options import (
     check_rewards,
     check_seeds,
     complete,
-    count_illegal_ends,
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
@@ -120,7 +119,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
-        self._illegal_ends = 0
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
@@ -183,9 +181,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
             terminations[over] = True
             self._ended = ended = terminations.copy()
             if np.count_nonzero(ended):
-                num_illegal = int(np.count_nonzero(illegal))
-                others = int(np.count_nonzero(ended)) - num_illegal
-                self._illegal_ends = count_illegal_ends(self._illegal_ends, num_illegal, others)
                 illegal_action = np.where(illegal, checked, NO_ACTION)
                 if self._autoreset is AutoresetMode.SAME_STEP:
                     infos = self._final_infos(ended, illegal_action)

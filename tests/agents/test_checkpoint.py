@@ -21,10 +21,9 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.compiled import arrays_of, write_weights
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.networks import read_network, write_policy
+from patchwork_env.agents.networks import read_network, save_policy, write_policy
 from patchwork_env.agents.nmbr9 import value as nmbr9_value
 from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
-from patchwork_env.agents.patchwork.policy.agent import load_policy, save_policy
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.patchwork.value import network as patchwork_value
@@ -139,6 +138,10 @@ def test_their_agents_keep_their_promises(name, option, tmp_path):
     agent = agents.load(f"{tmp_path / 'mine'}{option}", seed=1)
     assert agent.name in ("mine", f"mine{option}")
     check_agent(agent, games=1)
+
+
+def load_policy(folder):
+    return read_network(read_checkpoint(folder), PatchworkNetwork)
 
 
 @pytest.fixture
@@ -318,9 +321,9 @@ def test_pickle_is_never_used(folder, tmp_path, monkeypatch):
     for module in names:
         for name in names[module]:
             monkeypatch.setattr(module, name, refuse)
-    network, _ = load_policy(folder)
+    network = load_policy(folder)
     save_policy(tmp_path / "policy", network)
-    again, _ = load_policy(tmp_path / "policy")
+    again = load_policy(tmp_path / "policy")
     assert np.array_equal(again.value.weight.detach(), network.value.weight.detach())
 
 

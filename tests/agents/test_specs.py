@@ -14,7 +14,7 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, GreedyAgent, options, specs
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.networks import save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.specs import import_agent
 from patchwork_env.games import register

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from patchwork_env import agents
-from patchwork_env.agents.patchwork.policy.agent import load_policy
+from patchwork_env.agents.checkpoints import read_checkpoint
+from patchwork_env.agents.networks import read_network
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 
@@ -36,7 +37,8 @@ def test_it_trains_saves_and_measures(start, tmp_path, name, library, arguments)
         return
     assert agents.load(tmp_path / "policy").act(Game(seed=1)) in Game(seed=1).legal_actions()
     torch.manual_seed(0)  # the default seed of the examples
-    before, after = PatchworkNetwork().state_dict(), load_policy(tmp_path / "policy")[0].state_dict()
+    trained = read_network(read_checkpoint(tmp_path / "policy"), PatchworkNetwork)
+    before, after = PatchworkNetwork().state_dict(), trained.state_dict()
     if before.keys() == after.keys():
         assert all(bool(torch.isfinite(tensor).all()) for tensor in after.values())
         assert not any(torch.equal(before[key], after[key]) for key in before)

@@ -294,21 +294,16 @@ def _text(interval: Interval | None, sign: str = "") -> str:
 
 def sample_games(result: MatchResult) -> tuple[SampleGame, ...]:
     """Return the games that a result kept."""
+    agent, opponent = result.agent, result.opponent
     return tuple(
         SampleGame(
-            result.opponent,
-            players_of(result, i),
+            opponent,
+            (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent),
             game.winners()[0] if len(game.winners()) == 1 else None,
             game.notation(),
         )
         for i, game in enumerate(result.kept)
     )
-
-
-def players_of(result: MatchResult, i: int) -> tuple[str, str]:
-    """Return the names of the players of game ``i``, by seat."""
-    agent, opponent = result.agent, result.opponent
-    return (agent, opponent) if result.games.seats[i] == 0 else (opponent, agent)
 
 
 def position_after(game: _Game, turns: int) -> _Game:

@@ -12,11 +12,7 @@ import numpy as np
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.records import RunEvaluation, read_evaluation, write_evaluation
-from patchwork_env.learning.evaluation.results import (
-    MatchFigures,
-    MatchResult,
-    sample_games,
-)
+from patchwork_env.learning.evaluation.results import MatchFigures, MatchResult, sample_games
 from patchwork_env.learning.evaluation.runners import AGENT, match_part
 from patchwork_env.learning.runs.checkpoints import write_policy
 from patchwork_env.learning.runs.folder import (

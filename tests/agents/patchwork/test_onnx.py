@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from patchwork_env import agents
 from patchwork_env.agents.base import views_of
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.patchwork.policy.agent import PolicyAgent
+from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork

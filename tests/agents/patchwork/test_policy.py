@@ -9,12 +9,8 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.patchwork.policy.agent import (
-    GumbelAgent,
-    PatchworkDynamics,
-    PolicyAgent,
-    save_policy,
-)
+from patchwork_env.agents.networks import PolicyAgent, save_policy
+from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE

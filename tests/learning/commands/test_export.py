@@ -7,7 +7,7 @@ import torch
 
 from patchwork_env import agents
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.networks import save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.commands import export
 from patchwork_env.learning.evaluation.matches import play_matches

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.agents.network_config import NetworkConfig
-from patchwork_env.agents.patchwork.policy.agent import save_policy
+from patchwork_env.agents.networks import save_policy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands import tournament

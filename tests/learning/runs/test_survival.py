@@ -19,7 +19,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from patchwork_env.agents.patchwork.policy.agent import load_policy
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.core.files import GrowingFile
 from patchwork_env.learning import system as signals_module
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
@@ -106,7 +106,7 @@ def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
         assert f"resume with --resume {run}" in output
         assert "Traceback" not in errors
         assert partial_of(run) == []
-        assert same_runs.metrics_of(run)[-1]["steps"] == load_policy(last)[1]["steps"]
+        assert same_runs.metrics_of(run)[-1]["steps"] == read_checkpoint(last).info["steps"]
     assert same_runs.resume_run(run) == 0
     for folder in same_runs.checkpoints_of(run):  # there is one more where the signal came
         if not (long_run / "checkpoints" / folder.name).exists():
@@ -129,7 +129,7 @@ def test_a_closed_terminal_saves_the_run(config, tmp_path):
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 128 + signal.SIGHUP
     newest = same_runs.checkpoints_of(run)[-1]
-    assert same_runs.metrics_of(run)[-1]["steps"] == load_policy(newest)[1]["steps"]
+    assert same_runs.metrics_of(run)[-1]["steps"] == read_checkpoint(newest).info["steps"]
     assert partial_of(run) == []
 
 
@@ -247,7 +247,7 @@ def test_a_finished_run_adds_nothing_but_a_longer_one_takes_its_place(finished, 
     assert same_runs.resume_run(run) == 0
     same_runs.assert_same_run(run, finished)
     assert same_runs.resume_run(run, "total_steps=641") == 0
-    assert load_policy(run / "final")[1]["steps"] == 704
+    assert read_checkpoint(run / "final").info["steps"] == 704
     assert same_runs.tensors_of(run / "final") != same_runs.tensors_of(finished / "final")
     assert load_config(run / "config.yaml").total_steps == 641
     kept = [folder for folder in same_runs.checkpoints_of(run) if (folder / "trainer.json").exists()]

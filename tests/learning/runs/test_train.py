@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.policy.agent import load_policy
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import CONFIGS, ConfigError, algorithms, explain, load_config
 from patchwork_env.learning.config.loading import keys_of
@@ -61,7 +61,7 @@ def test_what_a_run_says_and_leaves(trained, config):
     noted = json.loads((finished / "versions.jsonl").read_text())
     assert (noted["steps"], noted["python"]) == (0, platform.python_version())
     assert {"commit", "patchwork_env", "numpy", "numba", "torch", "machine"} <= set(noted)
-    assert load_policy(finished / "final")[1]["steps"] == STEPS
+    assert read_checkpoint(finished / "final").info["steps"] == STEPS
     assert tensors_of(finished / "final").items() <= tensors_of(checkpoints_of(finished)[-1]).items()
     digest = hashlib.sha256((finished / "final" / "weights.safetensors").read_bytes()).hexdigest()
     weights = [evaluation.weights for evaluation in evaluations_of(finished)]
@@ -94,7 +94,7 @@ def test_the_best_policies_are_measured_again_on_other_circles(finished):
     chosen, (last,) = read_evaluation(best_file(finished)), evaluations_of(finished)[-1].matches
     (match,) = chosen.matches
     assert (match.games, match.seed) == (4, last.seed + 1)
-    assert load_policy(finished / "best")[1]["steps"] == chosen.steps
+    assert read_checkpoint(finished / "best").info["steps"] == chosen.steps
     candidates = candidate_folders(finished).values()
     rates = [play_matches(str(folder), last.opponent, 4, last.seed + 1).win_rate for folder in candidates]
     assert match.win_rate == max(rates)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, BatchAgent
-from patchwork_env.agents.checkpoints import Checkpoint, read_checkpoint
-from patchwork_env.agents.networks import (
-    NetworkEvaluator,
-    PolicyAgent,
-    read_network,
-    save_policy,
-)
+from patchwork_env.agents.checkpoints import Checkpoint
+from patchwork_env.agents.networks import NetworkEvaluator, PolicyAgent, read_network
 from patchwork_env.agents.options import FEWEST_SIMULATIONS, MOST_SIMULATIONS
 from patchwork_env.agents.patchwork.placements import clipped_margin
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
@@ -29,9 +23,6 @@ from patchwork_env.patchwork.engine import outcome
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import States
 from patchwork_env.search import GumbelSearch
-
-__all__ = ["PolicyAgent", "load", "load_policy", "save_policy"]
-
 
 _MOST_POINTS = 600.0  # more than any two scores can differ
 
@@ -150,12 +141,6 @@ def dynamics_of(info: Mapping[str, Any], name: str) -> PatchworkDynamics:
         return PatchworkDynamics(**DEFAULT_PAYOFFS | payoffs)
     except ValueError as error:
         raise ValueError(f"checkpoint {name!r}: info.reward: {error}") from None
-
-
-def load_policy(folder: Path) -> tuple[PatchworkNetwork, dict[str, Any]]:
-    """Read a policy and the facts on its making; for errors see :func:`~patchwork_env.agents.load`."""
-    checkpoint = read_checkpoint(folder)
-    return read_network(checkpoint, PatchworkNetwork), checkpoint.info
 
 
 def load(

@@ -11,8 +11,9 @@ import torch
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import check_running
-from patchwork_env.agents.networks import PolicyAgent, network_class, write_policy
-from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics, load_policy
+from patchwork_env.agents.checkpoints import read_checkpoint
+from patchwork_env.agents.networks import PolicyAgent, network_class, read_network, write_policy
+from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
 from patchwork_env.learning.algorithms.alphazero.config import AlphaZeroConfig
@@ -102,7 +103,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         return self._agent_of(self.network, f"step {self.steps}")
 
     def stored_agent(self, folder: Path) -> Agent:
-        return self._agent_of(load_policy(folder)[0], folder.name)
+        return self._agent_of(read_network(read_checkpoint(folder), PatchworkNetwork), folder.name)
 
     def _agent_of(self, network: PatchworkNetwork, name: str) -> Agent:
         simulations = self.config.alphazero.evaluation_simulations

@@ -5,8 +5,9 @@ import copy
 import pytest
 import torch
 
+from patchwork_env.agents.checkpoints import read_checkpoint
+from patchwork_env.agents.networks import read_network
 from patchwork_env.agents.patchwork.policy import network as policy_network
-from patchwork_env.agents.patchwork.policy.agent import load_policy
 from patchwork_env.learning.algorithms.common.trainer import make_trainer, split
 from patchwork_env.learning.config import ConfigError, load_config
 from tests.agents.positions import many_states
@@ -67,7 +68,7 @@ def test_a_run_looks_ahead_from_its_share_on(looks, tmp_path):
     assert not late.network.looks_ahead
     assert differences(late.network.state_dict(), never.network.state_dict()) == ["ahead.weight"]
     late.write_policy(tmp_path)
-    policy = load_policy(tmp_path)[0]
+    policy = read_network(read_checkpoint(tmp_path), policy_network.PatchworkNetwork)
     inputs = policy.encode(many_states()[::7])[0]
     with torch.inference_mode():
         assert all(map(torch.equal, policy(inputs), never.trained(inputs)))
