@@ -145,7 +145,8 @@ def page(game):
 def opponents(game):
     answers = []
     for number in (1, 2, 3):
-        several = Opponents(number, [agents.as_agent(spy) for _ in range(number)], range(number))
+        several = Opponents(number, [agents.as_agent(spy)])
+        several.change([agents.as_agent(spy) for _ in range(number)], range(number), at_once=True)
         several.reseed(3)
         answers.append(several.answers(game.state.repeat(number), np.arange(number)).tolist())
     play_answer(SPY, rules_of(game.state), game.clone(), seed_streams(3))

@@ -6,6 +6,7 @@ import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -406,18 +407,14 @@ def read_network(checkpoint: checkpoints.Checkpoint, network: type[_Network]) ->
     """Read a policy network of a class; for errors see :class:`Checkpoint`."""
     checkpoint.check(network.game, checkpoints.NETWORK)
     config = read_section(NetworkConfig, checkpoint.network, "network", str(checkpoint.file))
-    return read_module(checkpoint, lambda: network(config, checkpoint.reads), f"a network of {config!r}")
+    make = partial(network, config, checkpoint.reads)
+    return with_weights(make, checkpoint.arrays(weight_shapes(make), f"a network of {config!r}"))
 
 
 def load(checkpoint: checkpoints.Checkpoint, seed: int | None = None, *, sample: bool = False) -> PolicyAgent:
     """Return the agent that plays the policy of a checkpoint of any game."""
     network = read_network(checkpoint, network_class(checkpoint.game))
     return PolicyAgent(network, checkpoint.name, sample=sample, seed=seed)
-
-
-def read_module(checkpoint: checkpoints.Checkpoint, make: Callable[[], _Module], what: str) -> _Module:
-    """Make a module with the weights of a checkpoint; messages call the module ``what``."""
-    return with_weights(make, checkpoint.arrays(weight_shapes(make), what))
 
 
 def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:

@@ -68,8 +68,8 @@ class Opponents:
     ...     env.step(actions)
     ...     opponents.begin(np.flatnonzero(env.terminations))
 
-    ``numbers``, ``shares`` and errors are those of :meth:`change`. ``players`` is the number of players of a
-    game: as many neighboring games, one for each seat, share an opponent.
+    ``shares`` and errors are those of :meth:`change`. ``players`` is the number of players of a game: as
+    many neighboring games, one for each seat, share an opponent.
 
     Attributes:
         agents: The opponents.
@@ -80,7 +80,6 @@ class Opponents:
         self,
         num_envs: int,
         agents: Sequence[Opponent],
-        numbers: npt.ArrayLike | None = None,
         *,
         shares: Sequence[float] | None = None,
         players: int = 2,
@@ -89,7 +88,7 @@ class Opponents:
         self._streams = checks.determinization_streams(None, num_envs)
         self.agents: list[Opponent] = []
         self.numbers = self._next_numbers = np.zeros(num_envs, np.int64)
-        self.change(agents, numbers, shares=shares, at_once=True)
+        self.change(agents, shares=shares, at_once=True)
 
     def change(
         self,
