@@ -5,7 +5,6 @@ import pytest
 
 from patchwork_env import agents, games, nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.errors import ConfigError, IllegalActionError
-from patchwork_env.search import GumbelSearch
 from tests.attack.sound import require_message
 
 BOTH = pytest.mark.parametrize("rules", [games.rules_of(name) for name in games.GAMES[:2]], ids=repr)
@@ -49,11 +48,6 @@ def test_agents_refuse_what_is_no_game(rules):
 def test_an_observation_of_another_length_is_an_error(package):
     for vector in (None, 5, np.zeros(5), np.float32(1), memoryview(b"x")):
         refused(package.as_dict, vector)
-
-
-def test_options_of_a_search_are_checked():
-    for options in ({"simulations": "5"}, {"c_scale": None}, {"gumbel_scale": 10**400}, {"value_range": "2"}):
-        refused(GumbelSearch, None, **options)
 
 
 @BOTH

@@ -392,14 +392,3 @@ def test_env_method_changes_the_opponent_through_the_wrappers_of_make_vec_env():
 def test_as_vec_env_needs_games_that_begin_at_once():
     with pytest.raises(ValueError, match=r"it must be AutoresetMode\.SAME_STEP"):
         as_vec_env(gymnasium.make_vec(PATCHWORK, 2, "sync", opponent="greedy"))
-
-
-def test_a_margin_is_the_same_in_both_spellings():
-    for spelling in ("margin", Reward(outcome=0.0, margin=1.0)):
-        env = SelfPlayVecEnv(4, seed=3, rewards=spelling)
-        env.reset()
-        rewards = [env.step(env.action_masks().argmax(1))[1] for _ in range(40)]
-        if spelling == "margin":
-            expected = rewards
-    np.testing.assert_allclose(rewards, expected, rtol=1e-6)
-    assert np.any(expected)

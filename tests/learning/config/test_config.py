@@ -156,7 +156,6 @@ def test_all_mistakes_with_their_sources(message):
     ("text", "expected"),
     [
         ("seed: true", "seed is True: Input should be a valid integer"),
-        ("seed: -1", "seed is -1: Input should be greater than or equal to 0"),
         ("ppo: {clip_range: .nan}", "ppo.clip_range is nan: Input should be a finite number"),
         ("ppo: {learning_rate: {start: .inf}}", "ppo.learning_rate.start is inf"),
         ("total_steps: 1.5e0", "total_steps is 1.5: Input should be a valid integer"),
@@ -176,7 +175,6 @@ def test_all_mistakes_with_their_sources(message):
         ("algorithm: solo_td\ngame: patchwork", "algorithms for the game patchwork: "),
         ("algorithm: solo_td\nspecial_patches: 2014", "special_patches is '2014'; nmbr9 has none"),
         ("algorithm: td\ndevice: cuda", "device is 'cuda': Input should be 'cpu'"),
-        ("ppo: [}", "is not valid YAML"),
         ("- 1", "holds a list; a configuration is a mapping of keys to values"),
         ("seed: 1\nseed: 2", "'seed' appears twice"),
         ("seed: !!python/object/apply:os.getpid []", "is not valid YAML"),
@@ -202,7 +200,6 @@ def test_files_that_are_refused(message, text, expected):
         ("seed", "--set seed: must have the form key=value"),
         ("seed.x=3", "--set seed.x=3: 'seed' is not a section"),
         ("network.width=[1", "--set network.width=[1: '[1' is not valid YAML"),
-        ("ppo.epoch=3", "--set ppo.epoch=3: unknown key 'ppo.epoch'; did you mean 'ppo.epochs'?"),
         ("ppo..epochs=3", "unknown key 'ppo.'"),
     ],
 )

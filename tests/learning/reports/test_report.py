@@ -250,16 +250,9 @@ def test_folders_that_have_no_page(tmp_path, capsys):
     ("name", "text", "message"),
     [
         ("config.yaml", "a: [", "config.yaml is not valid YAML"),
-        ("config.yaml", "- a", "config.yaml is damaged"),
-        (
-            "config.yaml",
-            "[" * 10_000,
-            "config.yaml is not valid YAML: a value cannot be read: RecursionError",
-        ),
         ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
         ("metrics.jsonl", '{"steps": "x", "minutes": 1}\n', "metrics.jsonl, line 1, is damaged"),
         ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
-        (LAST, "[" * 10_000, "is damaged: its lists and objects are nested too"),
         (LAST, "{", "step_0000003000.json is damaged"),
         (LAST, '{"format": "x", "version": 1}', "is 'x', version 1; it must be"),
         (LAST, "without matches", "is damaged: matches: Field required"),

@@ -217,10 +217,7 @@ def test_terminal_and_unfinished_games(spec, tmp_path, capsys):
     ("change", "message"),
     [
         (lambda t: "", "game.txt: the text is empty"),
-        (lambda t: "chess/1\n", "game.txt: there is no game 'chess'; allowed are 'patchwork', 'nmbr9'"),
         (lambda t: Nmbr9(seed=1).notation(), "game.txt holds a game of NMBR 9; games of Patchwork alone"),
-        (lambda t: "\n" + t.replace("first=0", "first=7"), "game.txt: first_player is 7"),
-        (lambda t: t.replace(" ", "\n").replace("\n", " ", 3) + "x9\n", "'x9' is not a move"),
         (lambda t: t + "\n+\n", "move {end}: '+': action 0 comes after the end of the game"),
         (lambda t: t.splitlines()[0] + "\n+\n+ 99/0@a1\n", "move 3: '99/0@a1' buys patch 99"),
         (lambda t: t.splitlines()[0] + "\n", "the game has no moves"),

@@ -271,17 +271,6 @@ def in_newest(name, change):
     return lambda run: change(same_runs.checkpoints_of(run)[-1] / name)
 
 
-def truncate(name):
-    return in_newest(name, lambda path: os.truncate(path, path.stat().st_size // 2))
-
-
-def trainer_json(text="", **changes):
-    def change(path):
-        path.write_text(text or json.dumps(json.loads(path.read_text()) | changes))
-
-    return in_newest("trainer.json", change)
-
-
 def in_state(**changes):
     def change(path):
         contents = json.loads(path.read_text())
@@ -303,21 +292,14 @@ def spoil(path):
         (in_state(steps="x"), "steps is 'x'; the folder is that of step"),
         (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
         (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
-        (in_state(seconds=float("nan")), "'NaN' is not a finite number"),
         (in_state(opponents=[3] * 4), "is damaged"),
-        (trainer_json(state=[]), "is damaged"),
-        (trainer_json("[" * 10**5), "nested too deeply"),
         (in_newest("trainer.safetensors", spoil), "trainer.safetensors was changed"),
-        (truncate("weights.safetensors"), "does not hold the weights"),
-        (truncate("checkpoint.json"), "is damaged"),
         (in_newest("trainer.safetensors", Path.unlink), "is damaged"),
         (lambda run: shutil.rmtree(run / "checkpoints"), "holds no checkpoint to resume from"),
-        (lambda run: (run / "config.yaml").write_text("sed: 1"), "unknown key 'sed'"),
         (lambda run: (run / "config.yaml").unlink(), "is no run: it holds no config.yaml"),
         ("network.width=9", "network.width is 9, and 8 in"),
         ("ppo.num_envs=9", "ppo.num_envs is 9, and 8 in"),
         ("special_patches=2014", "special_patches is '2014', and 'revised' in"),
-        ("ppo.epoch=3", "ppo.epoch"),
         ("device=toaster", "toaster"),
     ],
 )
