@@ -181,11 +181,6 @@ def test_errors_name_what_is_wrong(fields, words):
     ("line", "words"),
     [
         (b"nonsense", "the message is damaged"),
-        (b"[1]", "a message must be an object"),
-        (b"\xff", "not in UTF-8"),
-        (b'{"id": ' + b"[" * 100_000, "nested too deeply"),
-        (b'{"id": "a", "seed": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
-        (b'{"id": "a", "time_limit": NaN}', "not a finite number"),
         (b'{"method": "choose"}', "the message lacks 'id'"),
         (b'{"id": 7, "method": "choose"}', "id must be a text"),
         (b'{"id": "' + b"x" * 300 + b'"}', "300 characters"),

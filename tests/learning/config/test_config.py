@@ -129,7 +129,6 @@ def test_dump_gives_the_same_configuration(load):
 @pytest.mark.parametrize(
     ("text", "unknown", "hint"),
     [
-        ("sed: 1", "'sed'", "did you mean 'seed'?"),
         ("ppo: {learning_rat: 1}", "'ppo.learning_rat'", "did you mean 'ppo.learning_rate'?"),
         ("ppo: {learning_rate: {strt: 1}}", "'ppo.learning_rate.strt'", "'ppo.learning_rate.start'?"),
         ("epoch: 1", "'epoch'", "did you mean 'ppo.epochs'?"),

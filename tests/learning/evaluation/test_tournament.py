@@ -217,7 +217,6 @@ def test_changed_weights_are_another_agent(tmp_path):
     ("file", "change", "message"),
     [
         ("blocks/*.json", lambda text: "{}", "is damaged"),
-        ("tournament.json", lambda text: "[]", "tournament.json is damaged"),
         ("tournament.json", lambda text: text.replace('sion": 4', 'sion": 1'), "version 1; it must be"),
     ],
 )
