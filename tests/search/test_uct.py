@@ -174,17 +174,6 @@ def subtree_texts(tree, node):
 # --- trees that are used again ------------------------------------------------------------------------------
 
 
-def test_a_subtree_is_the_same_tree_and_can_be_searched_on():
-    tree = searched(KNOWN, 500)
-    top = int(tree.edges[most_visited(tree, ROOT)]["child"])
-    part = new_tree(5000, 50_000, tree.states.dtype)
-    copy_subtree(tree, top, part)
-    assert subtree_texts(part, ROOT) == subtree_texts(tree, top)
-    visits = part.nodes[ROOT]["visits"]
-    search(KNOWN, part, _new_work(rules_of(KNOWN.state), 400), RULE, 100)
-    assert part.nodes[ROOT]["visits"] == visits + 100
-
-
 def test_a_subtree_may_be_cut_to_the_room_there_is():
     tree = searched(KNOWN, 500)
     part = new_tree(50, 300, tree.states.dtype)
