@@ -243,11 +243,12 @@ def test_a_move_with_few_visits_has_no_figure(visit):
           window.game.page.backend.analyse = async (_, { onanalysis }) => {
             const line = { word: "+", visits: 9, margin: null, exact: false };
             const lines = [{ ...line, win: 0.63 }, { ...line, word: "25/0@a1", win: null }];
-            onanalysis({ player: 0, win: 0.63, margin: 1, depth: 18, done: true, lines });
+            onanalysis({ player: 0, win: 0.63, margin: 1, depth: 1e9, done: true, lines });
           };
         }"""
     )
     visit.role("show-lines").click()
+    page.locator(".line-figure", has_text="63%").wait_for()  # the server may have sent other lines before
     page.wait_for_selector(".unsure")
     assert page.locator(".line-figure").all_inner_texts() == ["63%", ""]
 

@@ -188,7 +188,7 @@ def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
         assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 180)
         output = output_after(process, signal.SIGTERM)
     assert "stopped by SIGTERM" in output
-    assert "resume with --resume" in output
+    assert "the same command resumes" in output
 
 
 def test_a_cluster_that_is_not_there(tmp_path):
