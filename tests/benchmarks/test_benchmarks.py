@@ -54,6 +54,7 @@ RUNS = (
     ("versions.py", f"{ROOT} --agent greedy --opponent random --games 4 --workers 2"),
     ("versions.py", f"{ROOT} --agent greedy --opponent random --games 4 --sprt 0 20"),
     ("sequential.py", "--matches 20"),
+    ("maskable_ppo.py", "--envs 2 --rounds 1 --decisions 128"),
 )
 
 
