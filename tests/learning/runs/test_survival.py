@@ -121,6 +121,7 @@ def test_a_closed_terminal_saves_the_run(config, tmp_path):
     command = same_runs.train_command("--config", str(config), "--run-dir", str(run))
     child, terminal = pty.fork()
     if child == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
         os.execve(command[0], [*command, "--set", "total_steps=1920000"], same_runs.environment())
     deadline = time.monotonic() + 120
     while not checkpoint(run, 6).exists():
