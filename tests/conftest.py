@@ -41,3 +41,17 @@ def pytest_runtest_call(item):
     limit = item.config.getoption("limit")
     if limit is not None and seconds > limit and not item.get_closest_marker("slow"):
         pytest.fail(f"took {seconds:.1f} s of the processor, more than {limit:g}: mark it slow")
+
+
+@pytest.fixture
+def other_defaults(request):
+    """Other defaults of PyTorch than float32 on the CPU, as the parameter names them."""
+    import torch  # not every environment has it
+
+    if request.param == "meta":
+        torch.set_default_device("meta")
+    else:
+        torch.set_default_dtype(request.param)
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)

@@ -104,18 +104,7 @@ def test_what_is_read_is_what_was_written(name, tmp_path):
         np.testing.assert_array_equal(arrays(read)[key], array)
 
 
-@pytest.fixture(params=[torch.float64, torch.bfloat16, "meta"])
-def other_defaults(request):
-    """Other defaults of PyTorch than float32 on the CPU, as the parameter names them."""
-    if request.param == "meta":
-        torch.set_default_device("meta")
-    else:
-        torch.set_default_dtype(request.param)
-    yield
-    torch.set_default_device(None)
-    torch.set_default_dtype(torch.float32)
-
-
+@pytest.mark.parametrize("other_defaults", [torch.float64, torch.bfloat16, "meta"], indirect=True)
 @pytest.mark.parametrize("config", [SMALL, NetworkConfig(width=8, depth=1, offers=True, lookahead=True)])
 def test_networks_are_float32_on_the_cpu_whatever_the_defaults(config, other_defaults, tmp_path):
     network = PatchworkNetwork(config)

@@ -41,18 +41,6 @@ def make_model(env, policy=PatchworkPolicy, **kwargs):
     )
 
 
-@pytest.fixture
-def other_defaults(request):
-    """Other defaults of PyTorch than float32 on the CPU, as the parameter names them."""
-    if request.param == "meta":
-        torch.set_default_device("meta")
-    else:
-        torch.set_default_dtype(request.param)
-    yield
-    torch.set_default_device(None)
-    torch.set_default_dtype(torch.float32)
-
-
 @pytest.mark.parametrize("other_defaults", [torch.float64, torch.bfloat16, "meta"], indirect=True)
 def test_a_model_learns_and_plays_in_float32_on_its_device_whatever_the_defaults(other_defaults):
     model = make_model(SelfPlayVecEnv(8, seed=1, opponent="ppo-quick"))
