@@ -15,6 +15,7 @@ TORCH_INDEX ?=
 CONFIG ?= configs/quick.yaml
 RUN ?= runs/$(basename $(notdir $(CONFIG)))-$(shell date +%Y%m%d-%H%M%S)
 GAMES ?= 400
+ROW ?= quick
 ATTACK_ATTEMPTS ?= 10
 ATTACK_SEED ?= $(strip $(shell od -An -N4 -tu4 /dev/urandom))
 ATTACK ?= attack
@@ -42,7 +43,7 @@ imports_jax := flax jax mctx optax pgx
 imports_older := agilerl openenv ray
 
 .PHONY: help environment lock train test test-one test-all test-attack test-bounds coverage mutants test-libraries \
-	test-jax test-older test-browser test-resolution site docs lint format bench figures figures-all benchmark clean distclean
+	test-jax test-older test-browser test-resolution site docs lint format bench figures figures-all benchmark reproduce clean distclean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9.-]*:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -190,6 +191,9 @@ figures-all: $(VENV)-libraries/ready $(VENV)-jax/ready $(VENV)-older/ready  ## a
 benchmark: $(ready)  ## check the files in benchmarks/results, and make the tables and pages of docs/measure/results.md
 	$(python) benchmarks/benchmark.py --write
 	$(python) -m tools.figures
+
+reproduce: $(ready)  ## repeat the first run of a row of docs/measure/results.md, and compare it: ROW=quick
+	$(python) benchmarks/rows.py $(ROW) --compare --runs runs/reproduced
 
 clean:  ## delete caches and build results (environments and training runs stay)
 	find . -path './.venv*' -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
