@@ -1,0 +1,74 @@
+"""Trains best responses: policies that learn against one frozen agent only.
+
+python benchmarks/best_response.py [--opponent SPEC] [--steps N] [--seeds N ...] [--games N] [--write]
+
+A policy that learned by self-play may have weaknesses that its usual opponents never meet. A learner that
+plays against it alone finds them. The share of games that this best response wins bounds from below how far
+the policy is from one that cannot be exploited. The learner is MaskablePPO with the network of the game.
+"""
+
+import argparse
+import time
+from statistics import mean
+
+import torch
+from sb3_contrib import MaskablePPO
+
+from benchmarks.environments import positive
+from benchmarks.keeping import add_write_option, figure, keep
+from patchwork_env.integrations.sb3 import PatchworkPolicy, SelfPlayVecEnv, evaluate
+from patchwork_env.learning.evaluation import MatchResult
+from patchwork_env.learning.toolbox import Reward
+
+
+def best_response(opponent: str, steps: int, seed: int, games: int) -> MatchResult:
+    """Return the match of a new policy with the opponent, after so many decisions against it."""
+    reward = Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)
+    env = SelfPlayVecEnv(64, opponent, seed=seed, rewards=reward)
+    model = MaskablePPO(
+        PatchworkPolicy,
+        env,
+        n_steps=32,
+        batch_size=512,
+        n_epochs=4,
+        gamma=1.0,
+        gae_lambda=0.9,
+        learning_rate=lambda left: 1e-4 * 10**left,
+        seed=seed,
+    )
+    return evaluate(model.learn(steps), opponent, games)
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--opponent", default="ppo-v1", metavar="SPEC", help="(default: %(default)s)")
+    parser.add_argument(
+        "--steps", type=positive(int), default=655_360, help="decisions (default: %(default)s)"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, default=(0, 1, 2), help="(default: 0 1 2)")
+    parser.add_argument("--games", type=positive(int), default=1000, help="at the end (default: %(default)s)")
+    add_write_option(parser)
+    options = parser.parse_args()
+    torch.set_num_threads(1)  # more threads are slower with networks of this size
+    results = []
+    for seed in options.seeds:
+        began = time.monotonic()
+        results.append(result := best_response(options.opponent, options.steps, seed, options.games))
+        low, high = result.interval
+        minutes = (time.monotonic() - began) / 60
+        print(
+            f"seed {seed}: wins {result.win_rate:.1%} ({low:.1%} to {high:.1%}), {minutes:.1f} minutes",
+            flush=True,
+        )
+    if options.write:
+        wins = [result.win_rate for result in results]
+        interval = results[0].interval if len(results) == 1 else None
+        more = {"lowest": min(wins), "highest": max(wins), "runs": len(wins), "decisions": options.steps}
+        keep(
+            "best_response", {options.opponent: figure(mean(wins), "share", interval, **more)}, options.write
+        )
+
+
+if __name__ == "__main__":
+    main()
