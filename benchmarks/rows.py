@@ -49,12 +49,12 @@ class Row(NamedTuple):
 ROWS = {
     "quick": Row("quick", 5, PATCHWORK),
     "maskable_ppo": Row("maskable_ppo", 5, PATCHWORK),
-    "ppo_20min": Row("ppo", 3, (*PATCHWORK, "total_steps=8_500_000")),
-    "ppo_60min": Row("ppo", 3, (*PATCHWORK, "total_steps=25_500_000")),
-    "td_20min": Row("td", 3, (*PATCHWORK, "total_steps=14_400_000")),
-    "td_60min": Row("td", 3, (*PATCHWORK, "total_steps=43_200_000")),
-    "alphazero_20min": Row("alphazero", 3, (*PATCHWORK, "total_steps=1_900_000")),
-    "alphazero_60min": Row("alphazero", 3, (*PATCHWORK, "total_steps=5_700_000")),
+    "ppo_20min": Row("ppo", 3, (*PATCHWORK, "total_steps=25_900_000")),
+    "ppo_60min": Row("ppo", 3, (*PATCHWORK, "total_steps=77_600_000")),
+    "td_20min": Row("td", 3, (*PATCHWORK, "total_steps=33_900_000")),
+    "td_60min": Row("td", 3, (*PATCHWORK, "total_steps=101_700_000")),
+    "alphazero_20min": Row("alphazero", 3, (*PATCHWORK, "total_steps=4_900_000")),
+    "alphazero_60min": Row("alphazero", 3, (*PATCHWORK, "total_steps=14_700_000")),
     "nmbr9_quick": Row("nmbr9_quick", 5, NMBR9),
     "nmbr9": Row("nmbr9", 3, NMBR9),
 }
