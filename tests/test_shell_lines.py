@@ -58,7 +58,7 @@ BUDGETS = {
     "train": "",
 }
 """What is added to the arguments of a command that runs here; of all others the arguments are parsed."""
-NOT_RUN = re.compile(r"cluster\.|hf:|gauntlet.*--version 1")
+NOT_RUN = re.compile(r"cluster\.|hf:")
 """Lines that need a cluster or the Hub or players of old, or take long."""
 
 

@@ -1,4 +1,4 @@
-"""The gauntlet: an agent meets a fixed pool of reference players under frozen settings, and gets a rating.
+"""The gauntlet: an agent plays a fixed pool of reference players under frozen settings, and gets a rating.
 
 patchwork-env gauntlet runs/ppo/final --json result.json
 patchwork-env gauntlet my_module:my_function
@@ -22,7 +22,7 @@ from patchwork_env.learning.commands.match_options import (
     workers_of,
     write_json,
 )
-from patchwork_env.learning.evaluation.gauntlet import LATEST, VERSIONS, games_of_gauntlet, play_gauntlet
+from patchwork_env.learning.evaluation.gauntlet import games_of_gauntlet, play_gauntlet
 from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
 
 
@@ -31,7 +31,6 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env gaunt
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agent", metavar="AGENT", help="the agent that is measured")
-    option("--version", type=int, default=LATEST, help=f"one of {VERSIONS} (default: the latest, {LATEST})")
     option("--games", type=int, metavar="N", help="at most N games against each member, for a trial")
     option("--skip", nargs="+", default=[], metavar="MEMBER", help="leave out members; the result says so")
     option(
@@ -48,12 +47,11 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env gaunt
 
 def _run(options: argparse.Namespace) -> int:
     check_json(options)
-    games = games_of_gauntlet(options.version, options.games, options.skip)
+    games = games_of_gauntlet(options.games, options.skip)
     try:
         with signals_interrupt(), Bar(games, "games") as bar:
             result = play_gauntlet(
                 options.agent,
-                version=options.version,
                 games=options.games,
                 skip=options.skip,
                 workers=workers_of(options),

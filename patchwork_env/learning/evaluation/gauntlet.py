@@ -1,7 +1,7 @@
-"""The gauntlet: an agent meets a fixed pool of reference players under frozen settings, and gets a rating.
+"""The gauntlet: an agent plays a fixed pool of reference players under frozen settings, and gets a rating.
 
-Each version of the pool is a file, such as gauntlet_v1.json, which never changes; docs/measure/gauntlet.md
-has the protocol.
+The pool is in gauntlet.json, whose contents never change without a new version number;
+docs/measure/gauntlet.md has the protocol.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from patchwork_env import __version__, agents
-from patchwork_env.core.checks import as_integer, as_texts
-from patchwork_env.core.names import short_repr
+from patchwork_env.core.checks import as_texts
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation.matches import (
@@ -38,8 +37,7 @@ from patchwork_env.learning.evaluation.tournament import Standings
 from patchwork_env.learning.system import made_with
 
 FORMAT = "patchwork-env gauntlet"
-VERSIONS = (1, 2)
-LATEST = VERSIONS[-1]
+POOL_FILE = Path(__file__).with_name("gauntlet.json")
 
 
 class Member(NamedTuple):
@@ -49,12 +47,12 @@ class Member(NamedTuple):
     weights: str | None
     rating: float
     games: int
-    circles_per_block: int = BLOCK_SIZE  # few where it searches long, since it keeps the trees of all games
+    circles_per_block: int = BLOCK_SIZE  # fewer for long searches, which keep the trees of all games
 
 
 @dataclass(frozen=True)
 class GauntletPool:
-    """The reference players, the weakest first, and the frozen settings under which an agent meets them."""
+    """The reference players, the weakest first, and the frozen settings of their matches."""
 
     version: int
     seed: int
@@ -83,20 +81,11 @@ class GauntletPool:
         return replace(self, members=members)
 
 
-def read_pool(version: int = LATEST) -> GauntletPool:
-    """Return the pool of a version; ValueError if there is no such version."""
-    contents = json.loads(pool_file(version).read_text(encoding="utf-8"))
-    games = {"games": contents["games"]} if "games" in contents else {}  # once for all members in version 1
-    entries = [games | member for member in contents["members"]]
-    members = tuple(Member(**{key: one[key] for key in Member._fields if key in one}) for one in entries)
-    return GauntletPool(version, contents["seed"], contents["special_patches"], members)
-
-
-def pool_file(version: int) -> Path:
-    """Return the file that holds the pool of a version."""
-    if as_integer(version, "version") not in VERSIONS:
-        raise ValueError(f"there is no version {short_repr(version)} of the gauntlet; allowed are {VERSIONS}")
-    return Path(__file__).with_name(f"gauntlet_v{version}.json")
+def read_pool() -> GauntletPool:
+    """Return the pool of :data:`POOL_FILE`."""
+    contents = json.loads(POOL_FILE.read_text(encoding="utf-8"))
+    members = tuple(Member(*(one[key] for key in Member._fields)) for one in contents["members"])
+    return GauntletPool(contents["version"], contents["seed"], contents["special_patches"], members)
 
 
 @dataclass(frozen=True)
@@ -104,8 +93,8 @@ class GauntletResult:
     """The result of an agent in the gauntlet: a tournament in which the ratings of all others are fixed.
 
     Attributes:
-        pool: The members that the agent met, without those that were left out.
-        standings: The matches and ratings; the agent has the index 0, and the members follow in their order.
+        pool: The members that the agent played, without those that were left out.
+        standings: The matches and ratings; the agent has index 0, and the members follow in order.
         weights: The SHA-256 of the agent's weights; None if it has none on disk.
         skipped: The specs of the members that were left out.
     """
@@ -132,13 +121,13 @@ class GauntletResult:
 
     @property
     def interval(self) -> Bounds:
-        """The 95% interval of the rating; an end is None where the games set none."""
+        """The 95% interval of the rating; an end is None where the games give no bound."""
         return self.standings.ratings.intervals[0]
 
     @property
     def caveats(self) -> list[str]:
-        """The differences from the protocol, in words."""
-        games, protocol = ([len(r.games) for r in self.results], [m.games for m in self.pool.members])
+        """The deviations from the protocol, in words."""
+        games, protocol = [len(r.games) for r in self.results], [m.games for m in self.pool.members]
         reasons = []
         if games != protocol:
             reasons.append(f"a trial: {sum(games)} of {sum(protocol)} games")
@@ -148,7 +137,7 @@ class GauntletResult:
 
     @property
     def seconds_per_move(self) -> float:
-        """The mean time that the agent took per action, in seconds."""
+        """The mean seconds that the agent took per action."""
         return self.standings.seconds_per_move(0)
 
     def __repr__(self) -> str:
@@ -173,7 +162,7 @@ class GauntletResult:
         }
 
     def table(self, form: str = TEXT) -> str:
-        """Return the result as text, markdown or latex; as csv the matches alone, without the rating."""
+        """Return the result as text, markdown or latex; csv has only the matches, without the rating."""
         columns = [Column("against"), Column("its rating", "{:.0f}".format), *MATCH_COLUMNS]
         rows = [
             [result.opponent, float(member.rating), *result.figures.cells]
@@ -189,7 +178,6 @@ class GauntletResult:
 def play_gauntlet(
     agent: Player,
     *,
-    version: int = LATEST,
     games: int | None = None,
     skip: Sequence[str] = (),
     workers: Workers = 1,
@@ -199,28 +187,28 @@ def play_gauntlet(
     """Play the gauntlet with an agent.
 
     Args:
-        agent: A text that ``load_player`` takes, an agent, or a function from a game to an action.
-        version: The version of the gauntlet.
+        agent: A spec or ``module:name``, as ``load_player`` takes it, an agent, or a function from a game to
+            an action.
         games: The most games against each member, for a trial; None for the numbers of the protocol.
-        skip: The specs of members to leave out; the result is marked as one by a part of the pool.
+        skip: The specs of members to leave out; the result names them.
         workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
-        folder: The folder that keeps the games, also of other agents; a second call resumes.
+        folder: The folder that stores the games of any number of agents; a second call resumes.
         progress: See :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
     Raises:
-        ValueError: A value is not allowed, the pool is not as it was frozen, or the folder is of another one.
+        ValueError: A value is not allowed, weights of the pool changed, or the folder has other settings.
         FileNotFoundError: A spec names no checkpoint.
         ModuleNotFoundError: Members of the pool need PyTorch, which is not installed.
         IllegalActionError, OpponentError: The agent chose an illegal action, or failed otherwise.
     """
-    pool = read_pool(version).without(skip)
+    pool = read_pool().without(skip)
     most = None if games is None else check_games(games)
     check_workers(workers)
     player = load_player(agent) if isinstance(agent, str) else agents.as_agent(agent)
     try:
         player.check_game(pool.game)
     except ValueError as error:
-        raise ValueError(f"the gauntlet is one of {rules_of(pool.game).title}: {error}") from None
+        raise ValueError(f"the gauntlet is played in {rules_of(pool.game).title}: {error}") from None
     weights = fingerprint(agent) if isinstance(agent, str) else None
     measured, members = Participant(player.name, weights, player), _load_members(pool)
     matches = [
@@ -243,9 +231,9 @@ def play_gauntlet(
     return GauntletResult(pool, standings_of(results, pool), weights, tuple(skip))
 
 
-def games_of_gauntlet(version: int = LATEST, games: int | None = None, skip: Sequence[str] = ()) -> int:
+def games_of_gauntlet(games: int | None = None, skip: Sequence[str] = ()) -> int:
     """Return the number of games that :func:`play_gauntlet` plays."""
-    return sum(_games(member, games) for member in read_pool(version).without(skip).members)
+    return sum(_games(member, games) for member in read_pool().without(skip).members)
 
 
 def _games(member: Member, most: int | None) -> int:
@@ -264,7 +252,7 @@ def _load_members(pool: GauntletPool) -> list[Participant]:
 
 
 def standings_of(results: Sequence[MatchResult], pool: GauntletPool) -> Standings:
-    """Return the standings of an agent, index 0, that met members of the pool with the same circles."""
+    """Return the standings of an agent, index 0, that played members of the pool with the same circles."""
     names = (results[0].agent, *(result.opponent for result in results))
     known = (math.nan, *(float(pool.member(name).rating) for name in names[1:]))
     return Standings(names, {(0, k): result for k, result in enumerate(results, 1)}, known)
@@ -273,8 +261,8 @@ def standings_of(results: Sequence[MatchResult], pool: GauntletPool) -> Standing
 def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
     """Return the rating on the gauntlet's scale and its 95% interval, from matches with its members.
 
-    They are missing without such matches, or if all games were won or lost: the rating then depends mostly on
-    their number.
+    The dictionary is empty without such matches, or if all games were won or lost: the rating then depends
+    mostly on the number of games.
     """
     pool = read_pool()
     known = [one for one in results if one.games.game == pool.game and one.opponent in pool.specs]

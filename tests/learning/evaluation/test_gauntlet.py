@@ -16,12 +16,10 @@ from patchwork_env.learning.commands import gauntlet as command
 from patchwork_env.learning.evaluation import gauntlet as module
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import (
-    LATEST,
-    VERSIONS,
+    POOL_FILE,
     GauntletPool,
     Member,
     play_gauntlet,
-    pool_file,
     read_pool,
     standings_of,
 )
@@ -39,11 +37,11 @@ FROZEN = {
     "ppo-v1": "80b37aa1c233af43df2a1883988c455af43b7f7eb601b55e77823a5c9fca6f4d",
     "ppo-quick-v1": "29d72b4a2a50a82e0ce857857a41349f256efc0aeaa7bea1ec105d84eedd7a13",
 }
-"""SHA-256 of the weights of members. A pool that changes is a new version: never edit these."""
+"""SHA-256 of the weights of members. A pool that changes needs a new version: never edit these."""
 SCORES = "37051a0c4452189b252c6911b23325faf092fee4478f076f55dfda1a97b64af7"
 """SHA-256 of the scores of greedy's first games against random."""
-SEARCHERS = {"mcts:simulations=400": (400, 20), "mcts:simulations=5000": (100, 5), "mcts:seconds=1": (40, 1)}
-"""Games, and circles that are played at once, of those who came with version 2."""
+SEARCHES = {"mcts:simulations=400": (400, 20), "mcts:simulations=5000": (100, 5), "mcts:seconds=1": (40, 1)}
+"""Games, and circles that are played at once, of the members that search."""
 SMALL = GauntletPool(2, 7, "revised", (Member("random", None, 150, 140), Member("greedy", None, 1000, 20, 4)))
 
 
@@ -58,46 +56,38 @@ def _fewer_draws(monkeypatch):
 
 @pytest.fixture
 def small(monkeypatch):
-    """A pool that takes no time."""
-    monkeypatch.setattr(module, "read_pool", lambda version=2: SMALL)
+    """A pool whose games take no time."""
+    monkeypatch.setattr(module, "read_pool", lambda: SMALL)
     return SMALL
 
 
 # --- what is frozen ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_version_is_as_it_was_frozen(version):
-    pool = read_pool(version)
-    searchers = SEARCHERS if version == 2 else {}
-    assert (pool.version, pool.seed, pool.special_patches) == (version, 20261121, "revised")
+def test_the_pool_is_as_it_was_frozen():
+    pool = read_pool()
+    assert (pool.version, pool.seed, pool.special_patches) == (2, 20261121, "revised")
     assert {m.agent: m.weights for m in pool.members if m.weights} == FROZEN
     protocol = {m.agent: (m.games, m.circles_per_block) for m in pool.members}
-    assert protocol == dict.fromkeys(("random", "greedy", *FROZEN), (1000, 64)) | searchers
-    assert all(read_pool().member(member.agent) == member for member in read_pool(1).members)
-    contents = json.loads(pool_file(version).read_text())
-    assert (contents["format"], contents["version"]) == ("patchwork-env gauntlet pool", version)
-    ordered = [member["rating"] for member in contents["members"]]
-    assert ordered == sorted(ordered)
-    assert pool.member("greedy").rating == 1000
+    assert protocol == dict.fromkeys(("random", "greedy", *FROZEN), (1000, 64)) | SEARCHES
+    assert [member.rating for member in pool.members] == [108, 779, 1000, 1094, 1773, 2022, 2172]
+    contents = json.loads(POOL_FILE.read_text())
+    assert contents["format"] == "patchwork-env gauntlet pool"
     for member in contents["members"]:
         low, high = member["interval"]
         assert (low or -1e9) <= member["rating"] <= (high or 1e9)
 
 
-def test_what_a_version_lacks_is_an_error(monkeypatch):
-    assert LATEST == 2
-    with pytest.raises(ValueError, match=r"there is no version 3 of the gauntlet; allowed are \(1, 2\)"):
-        play_gauntlet("random", version=3)
+def test_changed_weights_of_a_member_are_an_error(monkeypatch):
     pool = GauntletPool(2, 7, "revised", (Member("ppo-v1", "0" * 64, 1200, 4),))
-    monkeypatch.setattr(module, "read_pool", lambda version: pool)
+    monkeypatch.setattr(module, "read_pool", lambda: pool)
     message = "the weights of 'ppo-v1' are not those of gauntlet v2: SHA-256 80b37aa1c"
     with pytest.raises(ValueError, match=message):
         play_gauntlet("random")
 
 
 def test_members_and_the_circles_are_as_they_were_frozen(small):
-    """A change of greedy, of random, of the rules or of the circles is a new version as well."""
+    """A change of greedy, of random, of the rules or of the circles needs a new version as well."""
     scores = play_matches("greedy", "random", 128, seed=20261121).games.scores
     assert hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest() == SCORES
     for name, digest in FROZEN.items():
@@ -110,8 +100,7 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small):
     text = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8")
     protocol = text[text.index("## The pool") :]
     for member in read_pool().members:
-        rating = "not measured" if member.rating is None else member.rating
-        row = rf"^\| `{member.agent}` \| .* \| {member.games} \| {rating} \|$"
+        row = rf"^\| `{member.agent}` \| .* \| {member.games} \| {member.rating} \|$"
         assert re.search(row, protocol, re.MULTILINE), member
     assert "seed 20261121" in protocol
     formats = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
@@ -209,6 +198,6 @@ def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_pat
     play_gauntlet("random", games=4, folder=tmp_path, progress=counted.append)
     play_gauntlet("random", games=2, folder=tmp_path, progress=counted.append)
     assert counted == [0, 4, 4, 4]
-    monkeypatch.setattr(module, "read_pool", lambda version=2: replace(SMALL, seed=8))
+    monkeypatch.setattr(module, "read_pool", lambda: replace(SMALL, seed=8))
     with pytest.raises(ValueError, match=r"gauntlet games of other settings .*seed there: 7, here: 8"):
         play_gauntlet("random", games=2, folder=tmp_path)
