@@ -68,8 +68,8 @@ def test_numpy_integers_are_integers(rules):
 def test_learning_refuses_what_is_nothing_of_the_kind():
     from patchwork_env.learning import config, evaluation
 
-    for games in ("1", 7, 10**5000, np.zeros(2)):
-        refused(evaluation.play_gauntlet, "random", games=games)
+    for number in ("1", 7, 10**5000, np.zeros(2)):
+        refused(evaluation.play_gauntlet, "random", games=number)
     for names in ("random", 5, [1, 2], [["random"], "greedy"], None):
         refused(evaluation.Tournament.enter, names, 2)
     for anchor in (5, "greedy " * 1000, np.zeros(2)):

@@ -273,7 +273,6 @@ def test_no_command_ignores_an_argument(name, surplus, tmp_path, monkeypatch, ca
         ("publish ppo ann/ppo --dry-run out --private", "--private would have no effect: "),
         ("report run --overwrite", "--overwrite would have no effect: "),
         ("review game.txt --overwrite", "--overwrite would have no effect: "),
-        ("tournament random greedy --out out --count 3", "--count would have no effect: "),
         ("openenv --set players=2 --set players=3", "--set gives 'players' twice"),
     ],
 )

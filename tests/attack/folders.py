@@ -225,14 +225,12 @@ def _is_small(tree):
 
 
 def _go_on(folder, random):
-    """Reads the results of a run and the policies on the way, and trains on."""
+    """Reads the results of a run, resumes it and trains."""
     from patchwork_env.learning.config import RunConfig, load_config
     from patchwork_env.learning.reports.run_results import read_result
-    from patchwork_env.learning.runs.folder import rungs
     from patchwork_env.learning.runs.run import resumed_run
 
     _refused_or(read_result, folder)
-    _refused_or(rungs, folder, count=2)
     config: RunConfig | None = _refused_or(load_config, folder / "config.yaml")
     if config is None or not _is_small(config.model_dump()):  # it would take long
         return

@@ -2,7 +2,7 @@
 
 patchwork-env tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
 patchwork-env tournament random greedy --game nmbr9 --out runs/nmbr9
-patchwork-env tournament --ladder runs/ppo --count 8 greedy
+patchwork-env tournament runs/ppo/checkpoints/step_* greedy --out runs/checkpoints
 
 DIR holds the games that were played so far, and in the end results.json, tables and plots. After a stop the
 same command resumes. With other agents, the games that DIR has of two that take part are used.
@@ -14,7 +14,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, refuse, run_command
+from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.learning.commands.match_options import (
@@ -38,39 +38,28 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env tourn
     """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
-    option("agents", metavar="AGENT", nargs="*", help="who takes part; also beside a ladder")
-    option("--ladder", type=Path, metavar="RUN_DIR", help="checkpoints of this run take part")
-    option("--count", type=int, default=8, help="how many checkpoints (default: 8)")
-    option("--out", type=Path, metavar="DIR", help="the folder of the tournament (default: RUN_DIR/ladder)")
+    option("agents", metavar="AGENT", nargs="+", help="the agents that take part")
+    option("--out", type=Path, required=True, metavar="DIR", help="the folder of the tournament")
     option("--forfeits", action="store_true", help=_FORFEITS_HELP)
     add_games(parser, "games per pairing, even in patchwork")
     option("--anchor", metavar="AGENT", help=_ANCHOR_HELP)
     option("--anchor-rating", type=float, default=0.0, help="the rating at which it is fixed (default: 0)")
     add_worker_options(parser, usable_cores())
     add_format(parser)
-    parser.set_defaults(fail=parser.error)
     return run_command(parser, _run, arguments, program, "train")
 
 
 def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.tournament import Tournament
     from patchwork_env.learning.reports.plots import write_results
-    from patchwork_env.learning.runs.folder import rungs
 
-    if options.out is None and options.ladder is None:
-        options.fail("--out is required, for the games that have been played are kept there")
-    if options.ladder is None:
-        refuse(options, ["count"], "it is for --ladder")
-    options.out = options.out or options.ladder / "ladder"
-    ladder = [] if options.ladder is None else rungs(options.ladder, options.count)
     tournament = Tournament.enter(
-        [*(rung.spec for rung in ladder), *options.agents],
+        options.agents,
         options.games,
         options.seed,
         variant_of(options),
         options.anchor,
         options.anchor_rating,
-        ladder,
         options.game,
         options.forfeits,
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,7 @@ from patchwork_env.learning.evaluation.matches import Participant, Progress, che
 from patchwork_env.learning.evaluation.playing import BLOCK_SIZE
 from patchwork_env.learning.evaluation.ratings import Ratings, expected_wins, rate, show_bounds
 from patchwork_env.learning.evaluation.results import SIDES, MatchResult, seconds_per_move, wins_by_set_up
-from patchwork_env.learning.evaluation.runners import (
-    Match,
-    check_variant,
-    common_game,
-)
+from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
 from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.system import made_with
 
@@ -35,14 +31,6 @@ DEFAULT_ANCHOR = "random"
 _HIGHEST_RATING = 1e6
 _STORE_VERSION = 4  # the version of the files that keep games
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
-
-
-class Rung(NamedTuple):
-    """A checkpoint of a run that takes part, and the training before it, whose minutes may be unknown."""
-
-    spec: str
-    steps: int
-    minutes: float | None
 
 
 @dataclass(frozen=True)
@@ -59,7 +47,6 @@ class Tournament:
     seed: int
     anchor: int | None
     anchor_rating: float
-    rungs: tuple[Rung, ...]
     forfeits: bool
 
     @classmethod
@@ -71,7 +58,6 @@ class Tournament:
         variant: Mapping[str, Any] | None = None,
         anchor: str | None = None,
         anchor_rating: float = 0.0,
-        rungs: Sequence[Rung] = (),
         game: str | None = None,
         forfeits: bool = False,
     ) -> Self:
@@ -86,7 +72,6 @@ class Tournament:
             anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part, or else the
                 mean of all ratings is.
             anchor_rating: The fixed rating, or the fixed mean, in Elo points.
-            rungs: The rungs of a ladder, which are the first agents; empty if there is no ladder.
             game: The name of the game; None for the only one that all play, or else Patchwork.
             forfeits: Whether an agent that fails loses the game; without, such games stay missing.
 
@@ -117,7 +102,6 @@ class Tournament:
             check_seed(seed),
             None if anchor is None else names.index(anchor),
             anchor_rating,
-            tuple(rungs),
             forfeits,
         )
 
@@ -177,10 +161,6 @@ class Tournament:
             "seed": self.seed,
             "variant": self.variant,
             **standings.as_dict(),
-            "ladder": [
-                {"agent": names[k], "steps": rung.steps, "minutes": rung.minutes, **standings.rating(k)}
-                for k, rung in enumerate(self.rungs)
-            ],
             "seconds_per_move": {name: standings.seconds_per_move(i) for i, name in enumerate(names)},
             "made_with": made_with(),
         }
@@ -252,10 +232,6 @@ class Standings:
     def _matches_of(self, agent: int) -> list[tuple[MatchResult, int]]:
         return [(result, pair.index(agent)) for pair, result in self.results.items() if agent in pair]
 
-    def rating(self, agent: int) -> dict[str, Any]:
-        """Return the rating of an agent and its interval as plain data."""
-        return {"rating": float(self.ratings.values[agent]), "interval": list(self.ratings.intervals[agent])}
-
     def as_dict(self) -> dict[str, Any]:
         """Return the standings as plain data, for JSON: ``anchor``, ``ranking`` and ``matches``."""
         anchor, rating = self.anchor
@@ -275,7 +251,8 @@ class Standings:
     def _entry(self, agent: int) -> dict[str, Any]:
         return {
             "agent": self.names[agent],
-            **self.rating(agent),
+            "rating": float(self.ratings.values[agent]),
+            "interval": list(self.ratings.intervals[agent]),
             "ahead_of_next": self._ahead_of_next(agent),
             "win_rate": float(np.nanmean(self.win_rates[agent])),
             "forfeits": self.forfeits(agent),

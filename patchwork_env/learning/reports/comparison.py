@@ -29,7 +29,7 @@ from patchwork_env.learning.evaluation.tables import (
     render,
 )
 from patchwork_env.learning.reports.charts import SERIES, number, percentage
-from patchwork_env.learning.reports.plots import TRAINING, new_figure, save
+from patchwork_env.learning.reports.plots import new_figure, save
 from patchwork_env.learning.reports.run_results import RunResult
 from patchwork_env.learning.system import PACKAGES
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 STEPS, MINUTES = AXES = "steps", "minutes"
 
 _UNKNOWN = "not recorded"
-_SHORT = 12  # the number of digits of commits and hashes of weights in texts; that of `_UNKNOWN` at least
+_SHORT = 12  # the number of digits of a hash of weights in texts; at least the length of `_UNKNOWN`
 _KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")  # what the runs note of every start
 
 _TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
+_AXES_TITLES = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
 _FORMS = {"win_rate": "{:.1%}", "score_difference": "{:+.1f}", "score": "{:.1f}"}
 _IMPROVEMENT = "that a run of the first configuration does better than one of the second."
 _ALL_RUNS = f"All runs, at their last evaluations, with the first {_SHORT} digits of their weights' SHA-256."
@@ -230,8 +231,7 @@ def as_text(comparison: Comparison, form: str) -> str:
     parts: list[str | Table] = [_explanation(comparison), summary_table(comparison)]
     if len(comparison.groups) > 1:
         parts += [f"Probability of improvement: {_IMPROVEMENT}", improvement_table(comparison)]
-    parts += [_ALL_RUNS, runs_table(comparison)]
-    return render([*parts, *setup_lines(comparison.groups)], form)
+    return render([*parts, _ALL_RUNS, runs_table(comparison)], form)
 
 
 def _explanation(comparison: Comparison) -> str:
@@ -290,30 +290,6 @@ def runs_table(comparison: Comparison) -> Table:
     return Table(columns, rows)
 
 
-def setup_lines(groups: Sequence[Group]) -> list[str]:
-    """Return sentences about the code, packages and machines of the runs."""
-    labels: dict[str, dict[str, None]] = {}
-    for group in groups:
-        for run in group.runs:
-            labels.setdefault(_setup(run), {})[group.label] = None
-    return [
-        f"Made with {setup} ({', '.join(whose)})." if len(labels) > 1 else f"Made with {setup}."
-        for setup, whose in labels.items()
-    ]
-
-
-def _setup(run: RunResult) -> str:
-    if not run.starts:
-        return f"versions that were {_UNKNOWN}"
-    code = f"patchwork_env {run.made_with('patchwork_env')}"
-    if commit := run.made_with("commit"):
-        # A `+` stands for files that were changed.
-        short = [one[:_SHORT] + "+" * one.endswith("+") for one in commit.split(", then ")]
-        code += f" (commit {', then '.join(short)})"
-    packages = [f"{name} {version}" for name in PACKAGES if (version := run.made_with(name)) is not None]
-    return ", ".join([code, f"Python {run.made_with('python')}", *packages, f"on {run.made_with('machine')}"])
-
-
 def write_comparison(comparison: Comparison, folder: Path, form: str = FIGURE_FORMATS[0]) -> None:
     """Write the tables as Markdown and LaTeX, ``runs.csv`` and the picture ``curves`` into a folder."""
     with storing_in(folder):
@@ -333,7 +309,7 @@ def write_curves(comparison: Comparison, path: Path) -> None:
         for axis, axes in zip(AXES, row, strict=True):
             for place, group in enumerate(comparison.groups):
                 _draw(axes, place, group, comparison.learning_curve(group, opponent, axis))
-            axes.set(xlabel=TRAINING[axis], ylabel=f"{_TITLES[comparison.metric]} against {opponent}")
+            axes.set(xlabel=_AXES_TITLES[axis], ylabel=f"{_TITLES[comparison.metric]} against {opponent}")
             lengths = [max(getattr(run.last, axis) for run in group.runs) for group in comparison.groups]
             if max(lengths) >= _LOGARITHMIC * min(lengths) > 0:
                 axes.set_xscale("log")

@@ -26,12 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, read_checkpoint
-from patchwork_env.core.checks import check_between
 from patchwork_env.core.documents import parse_json, read_text
-from patchwork_env.learning.evaluation.tournament import Rung
 
 CONFIG_FILE, METRICS_FILE, VERSIONS_FILE = "config.yaml", "metrics.jsonl", "versions.jsonl"
 CHECKPOINTS, CANDIDATES, EVALUATIONS = "checkpoints", "candidates", "evaluations"
@@ -117,28 +112,3 @@ def interval_metrics(opponent: str) -> tuple[str, str, str]:
     names = ("win_rate", "win_rate_low", "win_rate_high")
     rate, low, high = (f"evaluation/{name}_against_{opponent}" for name in names)
     return rate, low, high
-
-
-def rungs(run: Path, count: int) -> list[Rung]:
-    """Return ``count`` checkpoints of a run, or all if it has fewer, at even distances from first to last.
-
-    ``final`` takes the place of the checkpoint with the same steps.
-    """
-    if count < 2:
-        raise ValueError(f"count is {count}; a ladder has at least 2 rungs")
-    folders, final = checkpoint_folders(run), run / FINAL
-    if (final / CHECKPOINT_FILE).is_file():
-        steps = read_checkpoint(final).info.get("steps")
-        folders[check_between(steps, 0, 10**12, f"{final / CHECKPOINT_FILE}: steps")] = final
-    if len(folders) < 2:
-        raise FileNotFoundError(
-            f"{run} holds {len(folders)} checkpoints ({CHECKPOINTS}/step_* and {FINAL}); a ladder needs 2"
-        )
-    path, minutes = run / METRICS_FILE, {0: 0.0}
-    if path.is_file():
-        for _, figures in metrics_lines(path.read_text(encoding="utf-8", errors="replace")):
-            if figures:
-                minutes[int(figures["steps"])] = figures["minutes"]
-    places = np.linspace(0, len(folders) - 1, min(count, len(folders))).round().astype(int)
-    chosen = np.array(sorted(folders))[places].tolist()
-    return [Rung(str(folders[steps]), steps, minutes.get(steps)) for steps in chosen]

@@ -1,4 +1,4 @@
-"""Tournaments from the command to the files: pairs, resuming, ladders, plots, bad input."""
+"""Tournaments from the command to the files: pairs, resuming, the picture, wrong input."""
 
 import csv
 import json
@@ -22,10 +22,8 @@ from patchwork_env.learning.commands import tournament
 from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import load_player, play_matches
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
-from patchwork_env.learning.evaluation.tournament import Rung, Tournament
+from patchwork_env.learning.evaluation.tournament import Tournament
 from patchwork_env.learning.reports import plots
-from patchwork_env.learning.reports.plots import write_results
-from patchwork_env.learning.runs.folder import rungs
 from patchwork_env.learning.system import exclusive_lock
 from patchwork_env.patchwork.figures import MATCHES
 
@@ -129,7 +127,6 @@ def test_the_files(tmp_path, capsys):
     assert columns["agent_wins"] == match.games.agent_wins.tolist()
     assert columns["circle"] == np.repeat(np.arange(10), 2).tolist()
     assert (folder / "ratings.png").read_bytes().startswith(b"\x89PNG")
-    assert not (folder / "ladder.png").exists()
     documented = re.findall(r"`(\w+)`", (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8"))
     parts = (contents, *(contents[part][0] for part in ("agents", "ranking", "matches")))
     assert {key for part in parts for key in part} <= set(documented)
@@ -195,20 +192,19 @@ def test_other_settings_are_an_error_that_names_them(small, capsys):
     assert (small / "tournament.json").read_bytes() == before
 
 
-def checkpoint(folder, steps, seed=0):
+def checkpoint(folder, seed):
     import torch
 
     torch.manual_seed(seed)
-    network = PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4))
-    save_policy(folder, network, {"steps": steps})
+    save_policy(folder, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)))
 
 
 def test_changed_weights_are_another_agent(tmp_path):
     policy, folder = tmp_path / "policy", tmp_path / "t"
-    checkpoint(policy, 0, seed=1)
+    checkpoint(policy, seed=1)
     Tournament.enter(("random", str(policy)), 2).play(folder)
     shutil.rmtree(policy)
-    checkpoint(policy, 0, seed=2)
+    checkpoint(policy, seed=2)
     Tournament.enter(("random", str(policy)), 2).play(folder)
     assert len(list((folder / "blocks").iterdir())) == 2
 
@@ -234,8 +230,6 @@ def test_a_damaged_file_is_an_error_that_names_it(small, tmp_path, file, change,
         ("random greedy random", "agents take part once; given more than once: random"),
         ("random gredy", "there is no agent 'gredy'"),
         ("random greedy --anchor ppo", "the anchor 'ppo' does not take part; allowed are random, greedy"),
-        ("--ladder none/here", "holds 0 checkpoints"),
-        ("--ladder none/here --count 1", "count is 1; a ladder has at least 2 rungs"),
     ],
 )
 def test_mistakes_end_with_one_line_before_anything_is_written(tmp_path, module, arguments, message, capsys):
@@ -304,63 +298,7 @@ def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module
     assert Tournament.enter(agents, 2, forfeits=True).play(folder).forfeits(1) == 4
 
 
-def run_folder(folder, steps, final=None):
-    """A run with checkpoints after so many steps."""
-    for number in steps:
-        checkpoint(folder / "checkpoints" / f"step_{number:010d}", number, seed=number)
-    if final is not None:
-        checkpoint(folder / "final", final)
-    lines = [{"steps": number, "minutes": number / 100, "games/score": 0.5} for number in steps if number]
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"steps": 9')
-    return folder
-
-
-def test_rungs_are_spread_evenly_and_hold_both_ends(tmp_path):
-    folder = run_folder(tmp_path / "run", [0, 100, 200, 300, 400, 500, 600], final=600)
-    chosen = rungs(folder, 4)
-    assert [rung[1:] for rung in chosen] == [(0, 0), (200, 2), (400, 4), (600, 6)]
-    assert chosen[0].spec == str(folder / "checkpoints" / "step_0000000000")
-    assert chosen[-1].spec == str(folder / "final")
-    assert [rung.steps for rung in rungs(folder, 2)] == [0, 600]
-    assert len(rungs(folder, 100)) == 7
-    (folder / "final" / "checkpoint.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"final/checkpoint\.json does not describe a checkpoint"):
-        rungs(folder, 8)
-    shutil.rmtree(folder / "final")
-    (folder / "metrics.jsonl").unlink()
-    assert [rung[1:] for rung in rungs(folder, 2)] == [(0, 0), (600, None)]
-
-
-def test_pictures_name_what_their_axes_show(tmp_path, monkeypatch):
-    titles = {}
-
-    def note(figure, path):
-        titles[path.name] = [(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes]
-
-    monkeypatch.setattr(plots, "save", note)
-    tournament = Tournament.enter(["random", "greedy"], 2, rungs=[Rung("random", 100, 2.5)])
-    write_results(tmp_path, tournament, tournament.play(tmp_path))
-    rating = "rating, Elo points, with 95% interval"
-    assert titles == {
-        "ratings.png": [("", rating)],
-        "ladder.png": [("steps of training (turns of all games)", rating), ("minutes of training", "")],
-    }
-
-
-@pytest.mark.slow
-def test_a_ladder_rates_checkpoints_over_steps_and_minutes(tmp_path):
-    folder = run_folder(tmp_path / "run", [0, 100, 200], final=300)
-    run("--ladder", folder, "--count", 3, "greedy", "--games", 4, "--workers", 1, "--anchor", "greedy")
-    out = folder / "ladder"
-    contents = results(out)
-    names = [entry["name"] for entry in contents["agents"]]
-    assert names == ["step_0000000000", "step_0000000200", "final", "greedy"]
-    assert contents["anchor"]["agent"] == "greedy"
-    rated = {
-        entry["agent"]: {key: entry[key] for key in ("rating", "interval")} for entry in contents["ranking"]
-    }
-    assert contents["ladder"] == [
-        {"agent": name, "steps": steps, "minutes": minutes} | rated[name]
-        for name, steps, minutes in zip(names, [0, 200, 300], [0, 2, None], strict=False)
-    ]
-    assert (out / "ladder.png").read_bytes().startswith(b"\x89PNG")
+def test_the_picture_names_its_axis_and_the_agents(small):
+    (axes,) = plots._ratings_figure(Tournament.enter(("random", "greedy"), 4).play(small)).axes
+    assert axes.get_ylabel() == "rating, Elo points, with 95% interval"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "random"]

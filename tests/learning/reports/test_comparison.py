@@ -20,7 +20,7 @@ from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
-from patchwork_env.learning.reports.comparison import compare, improvement_table, setup_lines, summary_table
+from patchwork_env.learning.reports.comparison import compare, improvement_table, runs_table, summary_table
 from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 
 START = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
@@ -141,17 +141,15 @@ def test_tables(found):
     assert (row["configuration"], row["better than"], row["probability"]) == ("wide", "plain", "0.8")
 
 
-def test_every_table_says_what_it_was_made_with(written):
+def test_the_runs_have_their_versions_machine_and_weights(written):
     names = ["comparison.md", "comparison.tex", "curves.svg", "runs.csv"]
     assert sorted(path.name for path in written.iterdir()) == names
     of_machine = {key: value for key, value in START.items() if key != "steps"}
     for row in rows((written / "runs.csv").read_text()):
         assert {key: row[key] for key in of_machine} == of_machine
         assert row["weights"] == "a1" * 32
-    said = ["(commit cccccccccccc)", "torch 2.13.0", "numba 0.68.0", "a machine, 2 cores", "a1a1a1a1a1a1"]
-    for path in (written / "comparison.md", written / "comparison.tex"):
-        text = " ".join(path.read_text().split()).replace(r"\_", "_")
-        assert [word for word in ("patchwork_env 0.1.0", *said) if word not in text] == [], path
+    for ending in ("md", "tex"):
+        assert "a1a1a1a1a1a1" in (written / f"comparison.{ending}").read_text()
 
 
 def test_formats_of_pictures(runs, tmp_path):
@@ -170,7 +168,6 @@ def test_the_command_prints_every_format(runs, capsys):
         said = capsys.readouterr().out
         assert "wide" in said
         assert "greedy" in said
-        assert ("Made with patchwork_env 0.1.0" in said) == (form != "csv")
         assert ("60.0%" in said) == (form in ("text", "markdown"))
 
 
@@ -252,13 +249,11 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     assert said in refused(capsys, runs[0], twin, "--export", tmp_path / "twins")
 
 
-def test_a_run_that_went_on_elsewhere_says_so(tmp_path):
+def test_a_run_that_was_resumed_elsewhere_has_all_versions(tmp_path):
     later = START | {"steps": 1000, "commit": "d" * 40 + "+", "torch": "2.14.0"}
-    found = compared(write_run(tmp_path / "ppo", starts=(START, later)))
-    assert found.groups[0].runs[0].made_with("torch") == "2.13.0, then 2.14.0"
-    assert "(commit cccccccccccc, then dddddddddddd+)" in setup_lines(found.groups)[0]
-    old = compared(write_run(tmp_path / "old", starts=()))
-    assert "versions that were not recorded" in " ".join(setup_lines(old.groups))
+    for starts, expected in (((START, later), "2.13.0, then 2.14.0"), ((), "not recorded")):
+        found = compared(write_run(tmp_path / f"ppo{len(starts)}", starts=starts))
+        assert rows(runs_table(found).csv())[0]["torch"] == expected
 
 
 # --- what is refused ----------------------------------------------------------------------------------------
