@@ -6,7 +6,6 @@ import doctest
 import importlib.util
 import io
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from patchwork_env import games
 from patchwork_env.agents import specs
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, copy_checkpoint
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import algorithms
 from patchwork_env.learning.config.keys import section_of
@@ -23,7 +23,6 @@ from tests import toy
 from tests.learning.small_runs import small
 
 PROJECT = Path(__file__).parents[1]
-SHIPPED = PROJECT / "patchwork_env" / "agents" / "shipped"
 IMPORT = r"^\s*(?:from|import) .*"
 NEEDS = {
     r"\bhf:|huggingface_hub": ("huggingface_hub", pytest.mark.libraries),
@@ -151,7 +150,9 @@ def test_examples_run(page, line, code, tmp_path, monkeypatch):
 
 def prepare_runs(code):
     """Makes the runs that an example names: a policy, and a model of sb3-contrib."""
-    shutil.copytree(SHIPPED / "ppo-quick", "runs/ppo/final")
+    final = Path("runs/ppo/final")
+    final.mkdir(parents=True)
+    copy_checkpoint(SHIPPED_FOLDER / "ppo-quick", final)
     if "runs/maskable_ppo" in code:
         words = [
             "maskable_ppo_quick",

@@ -2,29 +2,29 @@
 
 python tools/ship_agent.py RUN_DIR NAME
 
-Writes patchwork_env/agents/shipped/NAME: the weights, and a checkpoint.json that says how they were made.
-Rows of Patchwork's values are rounded to the steps in which they play, so that they compress to a third.
+Writes patchwork_env/agents/shipped/NAME: compressed weights, and a checkpoint.json on the training.
+Rows of Patchwork's values are rounded to the steps in which they play, so that they compress better.
 Run it on the machine of the run.
 """
 
 import argparse
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
-from safetensors.numpy import load_file
+from safetensors.numpy import load, save
 
+from patchwork_env.agents import checkpoints
 from patchwork_env.agents.checkpoints import (
     CHECKPOINT_FILE,
-    SHIPPED_FOLDER,
+    PACKED_FILE,
     VALUE,
-    WEIGHTS_FILE,
+    pack,
     read_checkpoint,
-    write_tensors,
+    read_weights_file,
 )
 from patchwork_env.agents.patchwork.value import network as value
 from patchwork_env.core.files import write_folder
@@ -48,24 +48,24 @@ def ship(run: Path, name: str) -> Path:
     }
 
     def write(folder: Path) -> None:
-        for file in final.iterdir():
-            if file.name != CHECKPOINT_FILE:
-                shutil.copyfile(file, folder / file.name)
+        weights = read_weights_file(final)
         if (checkpoint.game, checkpoint.kind) == (PATCHWORK, VALUE):
-            round_rows(folder / WEIGHTS_FILE)
+            weights = round_rows(weights)
+        (folder / PACKED_FILE).write_bytes(pack(weights))
         text = json.dumps(description, indent=1) + "\n"
         (folder / CHECKPOINT_FILE).write_text(text, encoding="utf-8")
 
-    write_folder(SHIPPED_FOLDER / name, write)
-    return SHIPPED_FOLDER / name
+    target = checkpoints.SHIPPED_FOLDER / name
+    write_folder(target, write)
+    return target
 
 
-def round_rows(weights: Path) -> None:
-    """Rounds the rows of a value to multiples of ``1 / ONE``, which play alike."""
-    arrays = load_file(weights)
+def round_rows(weights: bytes) -> bytes:
+    """Rounds the rows of a value's file of weights to multiples of ``1 / ONE``, which play alike."""
+    arrays = load(weights)
     for name in value.TABLES:
         arrays[name] = np.rint(arrays[name] * value.ONE) / np.float32(value.ONE)
-    write_tensors(weights, arrays)
+    return save(arrays)
 
 
 def main() -> int:

@@ -1,12 +1,13 @@
 """Checkpoints: folders with ``checkpoint.json`` and ``weights.safetensors``. Nothing here needs PyTorch.
 
-Loading executes no code; and what ``checkpoint.json`` promises is compared with the header of the weights
-before anything is allocated, so that sizes cost nothing if the file does not have them.
+Loading executes no code, and needs memory in proportion to the size of the files, whatever they promise.
+The weights of shipped checkpoints are compressed: see :func:`pack`.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
 from patchwork_env.core.documents import one_line, read_json
@@ -27,6 +28,8 @@ CHECKPOINT_FILE, WEIGHTS_FILE = "checkpoint.json", "weights.safetensors"
 """The description, which makes a folder a checkpoint, and the weights."""
 NETWORK, VALUE = "network", "value"
 """Kinds of policies, as checkpoints call them."""
+PACKED_FILE = f"{WEIGHTS_FILE}.packed"
+"""The compressed weights of a shipped checkpoint."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
 """The checkpoints that come with the package; each has the name of its folder."""
 
@@ -61,6 +64,37 @@ def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     """Write arrays, or tensors of any device, to a safetensors file."""
     # save_file() of the library would let only the owner read the file.
     path.write_bytes(save({name: _as_array(tensor) for name, tensor in tensors.items()}))
+
+
+def pack(weights: bytes) -> bytes:
+    """Compress a file of float32 weights without loss: first bytes, then second ones, and so on, by zlib."""
+    planes = np.frombuffer(weights, np.uint8).reshape(-1, 4).T
+    packer = zlib.compressobj(zlib.Z_BEST_COMPRESSION, strategy=zlib.Z_FILTERED)
+    return packer.compress(planes.tobytes()) + packer.flush()
+
+
+def read_weights_file(folder: Path) -> bytes:
+    """Return the bytes of a checkpoint's ``weights.safetensors``; FileNotFoundError if it has none.
+
+    Only shipped files are decompressed: a small file from elsewhere could fill the memory.
+    """
+    if _is_shipped(folder):
+        planes = np.frombuffer(zlib.decompress((folder / PACKED_FILE).read_bytes()), np.uint8)
+        return planes.reshape(4, -1).T.tobytes()
+    path = folder / WEIGHTS_FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
+    return path.read_bytes()
+
+
+def _is_shipped(folder: Path) -> bool:
+    return folder.resolve().parent == SHIPPED_FOLDER.resolve()
+
+
+def copy_checkpoint(source: Path, folder: Path) -> None:
+    """Write the two files of a checkpoint, which may be a shipped one, into an existing folder."""
+    (folder / CHECKPOINT_FILE).write_bytes((source / CHECKPOINT_FILE).read_bytes())
+    (folder / WEIGHTS_FILE).write_bytes(read_weights_file(source))
 
 
 def _as_array(tensor: Any) -> npt.NDArray[Any]:
@@ -98,7 +132,7 @@ class Checkpoint:
     @property
     def is_shipped(self) -> bool:
         """Whether the checkpoint comes with the package."""
-        return self.folder.parent == SHIPPED_FOLDER
+        return _is_shipped(self.folder)
 
     def check(self, game: str, kind: str) -> None:
         """Raise ValueError unless the checkpoint is of a game and a kind."""
@@ -113,20 +147,22 @@ class Checkpoint:
         FileNotFoundError if there is no such file, ValueError if it is damaged or holds anything else;
         messages call what has such weights ``what``.
         """
-        path = self.folder / WEIGHTS_FILE
-        if not path.is_file():
-            raise FileNotFoundError(f"{self.folder} is no checkpoint: {WEIGHTS_FILE} is missing")
+        contents = read_weights_file(self.folder)
+        arrays: dict[str, npt.NDArray[np.float32]] = {}
         try:
-            with safe_open(path, "numpy") as file:
-                slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-                found = {name: f"{part.get_dtype()} {part.get_shape()}" for name, part in slices.items()}
-                problems = _differences(found, {name: f"F32 {list(shape)}" for name, shape in shapes.items()})
-                arrays = {} if problems else {name: file.get_tensor(name) for name in shapes}
+            tensors = dict(deserialize(contents))  # type: ignore[no-untyped-call]
+            found = {name: f"{part['dtype']} {part['shape']}" for name, part in tensors.items()}
+            problems = _differences(found, {name: f"F32 {list(shape)}" for name, shape in shapes.items()})
         except SafetensorError as error:
             problems = [one_line(str(error))]
-        problems = problems or [f"{name} is not finite" for name in not_finite(arrays)]
+        if not problems:
+            for name, shape in shapes.items():
+                arrays[name] = np.frombuffer(tensors[name]["data"], np.float32).reshape(shape)
+            problems = [f"{name} is not finite" for name in not_finite(arrays)]
         if problems:
-            raise ValueError(f"{path} does not hold the weights of {what}: {'; '.join(problems[:3])}")
+            raise ValueError(
+                f"{self.folder / WEIGHTS_FILE} does not hold the weights of {what}: {'; '.join(problems[:3])}"
+            )
         return arrays
 
 

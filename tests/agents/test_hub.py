@@ -16,7 +16,12 @@ from huggingface_hub.utils import _http
 
 from patchwork_env import agents, cli
 from patchwork_env.agents import hub
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import (
+    CHECKPOINT_FILE,
+    SHIPPED_FOLDER,
+    WEIGHTS_FILE,
+    read_weights_file,
+)
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import serving, use
@@ -25,7 +30,8 @@ pytestmark = pytest.mark.libraries
 
 
 def files_of(name):
-    return {path.name: path.read_bytes() for path in (SHIPPED_FOLDER / name).iterdir()}
+    folder = SHIPPED_FOLDER / name
+    return {CHECKPOINT_FILE: (folder / CHECKPOINT_FILE).read_bytes(), WEIGHTS_FILE: read_weights_file(folder)}
 
 
 CHAMPION = files_of("champion")

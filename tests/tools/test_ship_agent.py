@@ -3,6 +3,7 @@
 import numpy as np
 import yaml
 
+from patchwork_env.agents import checkpoints
 from patchwork_env.agents.checkpoints import read_checkpoint, write_checkpoint
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.value.network import ONE, new_weights, quantized, read_value
@@ -10,7 +11,7 @@ from tools import ship_agent
 
 
 def test_runs_without_rewards_are_shipped(tmp_path, monkeypatch):
-    monkeypatch.setattr(ship_agent, "SHIPPED_FOLDER", tmp_path / "shipped")
+    monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", tmp_path / "shipped")
     final = tmp_path / "run" / "final"
     final.mkdir(parents=True)
     write_checkpoint(final, "nmbr9", "value", {}, {}, {"steps": 7})
@@ -22,7 +23,7 @@ def test_runs_without_rewards_are_shipped(tmp_path, monkeypatch):
 
 
 def test_rounded_values_of_patchwork_play_alike(tmp_path, monkeypatch):
-    monkeypatch.setattr(ship_agent, "SHIPPED_FOLDER", tmp_path / "shipped")
+    monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", tmp_path / "shipped")
     final = tmp_path / "run" / "final"
     final.mkdir(parents=True)
     weights = new_weights(1)

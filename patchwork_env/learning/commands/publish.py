@@ -10,13 +10,12 @@ HF_TOKEN is the token to write with; hf auth login keeps one, too.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.agents import hub
-from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, WEIGHTS_FILE
+from patchwork_env.agents.checkpoints import copy_checkpoint
 from patchwork_env.agents.specs import check_checkpoint, checkpoint_path
 from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
 from patchwork_env.core.files import write_folder
@@ -52,14 +51,13 @@ def _run(options: argparse.Namespace) -> int:
         refuse(options, ["overwrite"], "it is for --dry-run")
     checkpoint = _checkpoint_of(options.checkpoint)
     page = model_card(read_origin(checkpoint, options.figures), options.repository, options.license)
-    for file, most in hub.MOST_BYTES.items():
-        size = (checkpoint / file).stat().st_size
-        if size > most:
-            raise ValueError(f"{checkpoint / file} has {size:,} bytes; at most {most:,} can be published")
 
     def write(folder: Path) -> None:
-        for file in (CHECKPOINT_FILE, WEIGHTS_FILE):
-            shutil.copyfile(checkpoint / file, folder / file)
+        copy_checkpoint(checkpoint, folder)
+        for file, most in hub.MOST_BYTES.items():
+            size = (folder / file).stat().st_size
+            if size > most:
+                raise ValueError(f"{checkpoint / file} has {size:,} bytes; at most {most:,} can be published")
         (folder / PAGE).write_text(page, encoding="utf-8")
 
     if options.dry_run:

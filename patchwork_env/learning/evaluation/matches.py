@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent
-from patchwork_env.agents.checkpoints import WEIGHTS_FILE
+from patchwork_env.agents.checkpoints import read_weights_file
 from patchwork_env.agents.specs import import_agent, is_import
 from patchwork_env.core.checks import as_integer, check_at_least_one, check_between, check_seed
 from patchwork_env.core.names import short_repr
@@ -76,7 +76,9 @@ def fingerprint(text: str) -> str | None:
 
 def hash_of_weights(path: Path) -> str:
     """Return the SHA-256 of a file of weights, or of that in the folder of a checkpoint."""
-    with (path if path.is_file() else path / WEIGHTS_FILE).open("rb") as file:
+    if path.is_dir():
+        return hashlib.sha256(read_weights_file(path)).hexdigest()
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -438,6 +438,8 @@ def test_a_spec_gives_a_budget(checkpoint, monkeypatch):
         assert isinstance(agent, ChampionAgent)
         assert (agent.limits, agent.name) == (limits, name)
     assert agents.load(f"{checkpoint}:seconds=0.5").limits.seconds == 0.5
+    packed = checkpoints.pack((checkpoint / checkpoints.WEIGHTS_FILE).read_bytes())
+    (checkpoint / checkpoints.PACKED_FILE).write_bytes(packed)
     monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)

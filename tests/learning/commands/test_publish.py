@@ -1,19 +1,17 @@
 """What is published of a checkpoint: the folder that --dry-run writes, without the library and a network."""
 
-import hashlib
 import json
-import shutil
 
 import pytest
 import yaml
 
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, copy_checkpoint
 from patchwork_env.cli import main
-from patchwork_env.learning.evaluation.matches import Participant, play_matches
+from patchwork_env.learning.evaluation.matches import Participant, hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.results import results_as_dict
 
-WEIGHTS = hashlib.sha256((SHIPPED_FOLDER / "champion" / "weights.safetensors").read_bytes()).hexdigest()
+WEIGHTS = hash_of_weights(SHIPPED_FOLDER / "champion")
 STEPS = json.loads((SHIPPED_FOLDER / "champion" / "checkpoint.json").read_text())["info"]["steps"]
 
 
@@ -27,7 +25,8 @@ def run(tmp_path, match):
     """The folder of a run whose policy, the champion's value, was measured against an odd opponent."""
     folder = tmp_path / "run"
     for name in ("final", "best"):
-        shutil.copytree(SHIPPED_FOLDER / "champion", folder / name)
+        (folder / name).mkdir(parents=True)
+        copy_checkpoint(SHIPPED_FOLDER / "champion", folder / name)
     (folder / "config.yaml").write_text("game: patchwork\nalgorithm: td\ndescription: '```'\n")
     versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "an abacus"}
     (folder / "versions.jsonl").write_text(json.dumps(versions) + "\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER
+from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_weights_file
 from patchwork_env.learning.commands import gauntlet as command
 from patchwork_env.learning.evaluation import gauntlet as module
 from patchwork_env.learning.evaluation import ratings
@@ -91,8 +91,7 @@ def test_members_and_the_circles_are_as_they_were_frozen(small):
     scores = play_matches("greedy", "random", 128, seed=20261121).games.scores
     assert hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest() == SCORES
     for name, digest in FROZEN.items():
-        weights = SHIPPED_FOLDER / name / "weights.safetensors"
-        assert hashlib.sha256(weights.read_bytes()).hexdigest() == digest
+        assert hashlib.sha256(read_weights_file(SHIPPED_FOLDER / name)).hexdigest() == digest
     assert play_gauntlet("ppo-quick-v1", games=2).weights == FROZEN["ppo-quick-v1"]
 
 
