@@ -29,7 +29,7 @@ __all__ = [
     "testing",
 ]
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"
 
 
 def __getattr__(name: str) -> ModuleType:
