@@ -200,16 +200,6 @@ def sb3():
     return Door(env.step, env.games)
 
 
-def as_sb3():
-    from patchwork_env.integrations.sb3.vec_env import as_vec_env
-
-    envs = GameVectorEnv(NMBR9, GAMES, **LEARNER, **OPTIONS)
-    env = as_vec_env(envs)
-    env.seed(1)
-    env.reset()
-    return Door(env.step, envs.games)
-
-
 def torchrl(**options):
     module = pytest.importorskip("patchwork_env.integrations.torchrl")
     env = module.make_env("nmbr9", GAMES, seed=1, **OPTIONS, **options)
@@ -228,7 +218,6 @@ MANY = {
     "answers of an opponent": answers,
     "self-play": self_play,
     "Stable-Baselines3": sb3,
-    "as_vec_env": as_sb3,
 }
 ALL = np.full(GAMES, ACTION)
 MANY_ALLOWED = [ALL.tolist(), tuple(ALL), ALL.astype(np.int16), ALL.astype(np.uint64)]

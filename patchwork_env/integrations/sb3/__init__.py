@@ -20,7 +20,7 @@ with from_extra("train", f"{__name__} needs"):
 from patchwork_env.integrations.sb3.evaluation import EvaluationCallback, evaluate, write_training
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy, as_agent
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
-from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 
 __all__ = [
     "BoolMaskBuffer",
@@ -29,7 +29,6 @@ __all__ = [
     "SelfPlayCallback",
     "SelfPlayVecEnv",
     "as_agent",
-    "as_vec_env",
     "evaluate",
     "write_training",
 ]

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 
@@ -33,37 +32,6 @@ from patchwork_env.learning.config import Reward
 
 Indices = None | int | Iterable[int]
 Info = dict[str, Any]
-_MASK = "action_mask"
-
-
-class MaskedVecEnv(VecEnv):
-    """A ``VecEnv`` over one batch: it has masks, but no single environments with other methods."""
-
-    _masks: npt.NDArray[np.int8]
-
-    def _attributes(self) -> dict[str, Sequence[Any]]:
-        return {"render_mode": [None] * len(self._masks), "action_masks": list(self._masks)}
-
-    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Return the ``render_mode``, ``action_masks`` or another attribute of some environments."""
-        attributes = self._attributes()
-        if attr_name not in attributes:
-            raise AttributeError(f"there is no attribute {attr_name!r}; there are {', '.join(attributes)}")
-        return [attributes[attr_name][env] for env in self._get_indices(indices)]
-
-    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Raise AttributeError: there are no attributes to set."""
-        raise AttributeError(f"there is no attribute {attr_name!r} that could be set")
-
-    def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
-        """Return ``action_masks`` of some environments, int8 ``(num_actions,)``; steps may overwrite them."""
-        if method_name != "action_masks":
-            raise AttributeError(f"there is no method {method_name!r}; there is 'action_masks'")
-        return [self._masks[env] for env in self._get_indices(indices)]
-
-    def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
-        """Return False for each."""
-        return [False for _ in self._get_indices(indices)]
 
 
 class _Step(NamedTuple):
@@ -74,7 +42,7 @@ class _Step(NamedTuple):
     infos: list[Info]
 
 
-class SelfPlayVecEnv(MaskedVecEnv):
+class SelfPlayVecEnv(VecEnv):
     """A compiled batch of games for an algorithm of Stable-Baselines3, with one learner in each game.
 
     >>> from sb3_contrib import MaskablePPO
@@ -221,7 +189,10 @@ class SelfPlayVecEnv(MaskedVecEnv):
         self._actions[:] = check_actions(actions, self.num_envs)
         illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
         if illegal >= 0:
-            raise _illegal(self._actions[illegal], illegal)
+            raise IllegalActionError(
+                f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed. "
+                f"Perhaps the algorithm reads no masks: {NEEDS_MASKS}"
+            )
 
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Play the actions and all further turns, up to the learner's next decision in every game.
@@ -240,8 +211,26 @@ class SelfPlayVecEnv(MaskedVecEnv):
     def close(self) -> None:
         """Do nothing."""
 
-    def _attributes(self) -> dict[str, Sequence[Any]]:
-        return {**super()._attributes(), "seat": self.seats.tolist()}
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """Return the ``render_mode``, ``action_masks`` or ``seat`` of some environments."""
+        attributes: dict[str, Sequence[Any]] = {
+            "render_mode": [None] * self.num_envs,
+            "action_masks": list(self._masks),
+            "seat": self.seats.tolist(),
+        }
+        if attr_name not in attributes:
+            raise AttributeError(f"there is no attribute {attr_name!r}; there are {', '.join(attributes)}")
+        return [attributes[attr_name][env] for env in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Raise AttributeError: there are no attributes to set."""
+        raise AttributeError(f"there is no attribute {attr_name!r} that could be set")
+
+    def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
+        """Return ``action_masks`` of some environments, int8 ``(num_actions,)``; steps overwrite them."""
+        if method_name != "action_masks":
+            raise AttributeError(f"there is no method {method_name!r}; there is 'action_masks'")
+        return [self._masks[env] for env in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type, indices: Indices = None) -> list[bool]:
         """Return True for ``Monitor``, whose entries the infos have, and False for other wrappers."""
@@ -341,75 +330,3 @@ class SelfPlayVecEnv(MaskedVecEnv):
             batch.states, batch.all_games, batch.seats, self._masks, self._observations
         )
         return self._observations.copy()
-
-
-# --- Gymnasium --------------------------------------------------------------------------------------------
-
-
-def as_vec_env(envs: VectorEnv[Any, Any, Any]) -> VecEnv:
-    """Return environments of ``gymnasium.make_vec`` as a ``VecEnv`` of Stable-Baselines3 with masks.
-
-    >>> import gymnasium
-    >>> envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", num_envs=64, opponent="greedy")
-    >>> as_vec_env(envs).reset().shape
-    (64, 307)
-
-    An illegal action raises an IllegalActionError. The next episode must begin in the step in which one ends,
-    and infos must have ``action_mask``, as in all batches here. :class:`SelfPlayVecEnv` is faster, and also
-    for self-play.
-    """
-    mode = envs.metadata.get("autoreset_mode")
-    if mode != AutoresetMode.SAME_STEP:
-        raise ValueError(
-            f"the environments have autoreset_mode {short_repr(mode)}; it must be AutoresetMode.SAME_STEP, "
-            "as with vectorization_mode='vector_entry_point'"
-        )
-    return _VecEnvOfGymnasium(envs)
-
-
-class _VecEnvOfGymnasium(MaskedVecEnv):
-    def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
-        self._envs = envs
-        self._masks = np.zeros((envs.num_envs, 0), np.int8)
-        self._actions: npt.NDArray[Any] = np.zeros(envs.num_envs, np.int64)
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-
-    def reset(self) -> Any:
-        observations, infos = self._envs.reset(seed=self._seeds[0], options=self._options[0] or None)
-        self._reset_seeds()
-        self._reset_options()
-        self._masks = infos[_MASK]
-        return observations
-
-    def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take the learners' actions; IllegalActionError if one is illegal or outside the action space."""
-        self._actions = checked = check_actions(actions, self.num_envs)
-        num_actions = self._masks.shape[1]
-        legal = self._masks[np.arange(self.num_envs), checked.clip(0, num_actions - 1)] == 1
-        legal &= (checked >= 0) & (checked < num_actions)
-        if not legal.all():
-            raise _illegal(checked[legal.argmin()], int(legal.argmin()))
-
-    def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
-        observations, rewards, terminations, truncations, infos = self._envs.step(self._actions)
-        self._masks = infos[_MASK]
-        ends = terminations | truncations
-        own_infos: list[Info] = [{} for _ in range(self.num_envs)]
-        for env in np.flatnonzero(ends).tolist():
-            final = infos["final_info"]
-            own_infos[env] = {
-                key: final[key][env] for key in final if not key.startswith("_") and final[f"_{key}"][env]
-            }
-            own_infos[env]["terminal_observation"] = infos["final_obs"][env]
-            own_infos[env]["TimeLimit.truncated"] = bool(truncations[env] and not terminations[env])
-        return observations, rewards.astype(np.float32), ends, own_infos
-
-    def close(self) -> None:
-        self._envs.close()
-
-
-def _illegal(action: int, game: int) -> IllegalActionError:
-    return IllegalActionError(
-        f"action {action} of game {game} is not legal; no game was changed. Perhaps the algorithm reads no "
-        f"masks: {NEEDS_MASKS}"
-    )

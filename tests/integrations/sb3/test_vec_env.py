@@ -2,11 +2,9 @@
 
 from functools import partial
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode
 from sb3_contrib import QRDQN, TRPO, MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import A2C, DQN, PPO
@@ -18,7 +16,7 @@ from patchwork_env.agents import GreedyAgent, RandomAgent
 from patchwork_env.errors import IllegalActionError, OpponentError, UnknownOptionError
 from patchwork_env.games import register
 from patchwork_env.integrations.sb3.policy import PatchworkPolicy
-from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv, as_vec_env
+from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.config import Reward
 
 register("row", "tests.toy")
@@ -320,42 +318,9 @@ def test_wrong_options(options, message):
         SelfPlayVecEnv(**{"num_envs": 2, **options})
 
 
-# --- vector environments of Gymnasium -----------------------------------------------------------------------
+# --- algorithms --------------------------------------------------------------------------------------------
 
 
-def make(mode="vector_entry_point", **options):
-    kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP} if mode == "sync" else {}
-    return gymnasium.make_vec(PATCHWORK, 3, mode, vector_kwargs=kwargs, opponent="greedy", **options)
-
-
-@pytest.mark.parametrize(("mode", "observation"), [("vector_entry_point", "flat"), ("sync", "dict")])
-def test_as_vec_env_plays_the_games_of_gymnasium(mode, observation):
-    envs, env = make(mode, observation=observation), as_vec_env(make(mode, observation=observation))
-    assert is_masking_supported(env)
-    env.seed(5)
-    expected, infos = envs.reset(seed=5)
-    observations, ended = env.reset(), 0
-    for _ in range(60):
-        np.testing.assert_equal(observations, expected)
-        masks = get_action_masks(env)
-        assert (masks == infos["action_mask"]).all()
-        assert (env.env_method("action_masks", indices=[1])[0] == masks[1]).all()
-        actions = masks.argmax(1)
-        observations, rewards, ends, told = env.step(actions)
-        expected, expected_rewards, terminations, _, infos = envs.step(actions)
-        assert (rewards == expected_rewards).all()
-        assert (ends == terminations).all()
-        for i in np.flatnonzero(ends):
-            np.testing.assert_equal(told[i]["terminal_observation"], infos["final_obs"][i])
-            assert (told[i]["scores"] == infos["final_info"]["scores"][i]).all()
-            assert told[i]["TimeLimit.truncated"] is False
-            ended += 1
-        assert all(bool(info) == end for info, end in zip(told, ends, strict=True))
-    assert ended > 3
-    env.close()
-
-
-@pytest.mark.parametrize("make_env", [lambda: SelfPlayVecEnv(3, seed=1), lambda: as_vec_env(make())])
 @pytest.mark.parametrize(
     ("algorithm", "options"),
     [
@@ -366,9 +331,11 @@ def test_as_vec_env_plays_the_games_of_gymnasium(mode, observation):
         (TRPO, {"n_steps": 4, "batch_size": 12}),
     ],
 )
-def test_algorithms_without_masks_are_told_of_maskable_ppo(algorithm, options, make_env):
+def test_algorithms_without_masks_are_told_of_maskable_ppo(algorithm, options):
     with pytest.raises(IllegalActionError, match=r"masks.*MaskablePPO"):
-        algorithm("MlpPolicy", make_env(), seed=1, policy_kwargs={"net_arch": [2]}, **options).learn(24)
+        algorithm(
+            "MlpPolicy", SelfPlayVecEnv(3, seed=1), seed=1, policy_kwargs={"net_arch": [2]}, **options
+        ).learn(24)
 
 
 def test_the_policy_is_for_maskable_ppo():
@@ -387,8 +354,3 @@ def test_env_method_changes_the_opponent_through_the_wrappers_of_make_vec_env():
     assert [one.unwrapped.opponent.name for one in env.envs] == ["random", "greedy"]
     env.set_attr("opponent", "greedy")
     assert [one.unwrapped.opponent.name for one in env.envs] == ["random", "greedy"]
-
-
-def test_as_vec_env_needs_games_that_begin_at_once():
-    with pytest.raises(ValueError, match=r"it must be AutoresetMode\.SAME_STEP"):
-        as_vec_env(gymnasium.make_vec(PATCHWORK, 2, "sync", opponent="greedy"))
