@@ -22,8 +22,7 @@ from patchwork_env.integrations.openenv.environment import (
     TextAction,
     TextEnvironment,
     TextObservation,
-    TextState,
     create_app,
 )
 
-__all__ = ["PatchworkEnv", "TextAction", "TextEnvironment", "TextObservation", "TextState", "create_app"]
+__all__ = ["PatchworkEnv", "TextAction", "TextEnvironment", "TextObservation", "create_app"]

@@ -68,19 +68,7 @@ class TextObservation(Observation):
     )
 
 
-class TextState(State):
-    """The state of an episode, for trainers."""
-
-    game: str = "patchwork"
-    opponent: str | None = Field(None, description="the spec of the opponent; null if the model plays alone")
-    seat: int = 0
-    seed: int | None = Field(None, description="the seed of the game; null before its end")
-    move_number: int = 0
-    scores: list[int] = Field(default_factory=list)
-    has_ended: bool = True
-
-
-class PatchworkEnv(EnvClient[TextAction | str, TextObservation, TextState]):
+class PatchworkEnv(EnvClient[TextAction | str, TextObservation, State]):
     """A session with a server of either game.
 
     It steps with a :class:`TextAction`, or with a str of any length.
@@ -97,12 +85,11 @@ class PatchworkEnv(EnvClient[TextAction | str, TextObservation, TextState]):
         fields = {**payload.get("observation", {}), "reward": reward, "done": done}
         return StepResult(TextObservation.model_validate(fields), reward, done)
 
-    def _parse_state(self, payload: Mapping[str, Any]) -> TextState:
-        state: TextState = TextState.model_validate(payload)
-        return state
+    def _parse_state(self, payload: Mapping[str, Any]) -> State:
+        return State.model_validate(payload)
 
 
-class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
+class TextEnvironment(Environment[TextAction, TextObservation, State]):
     """The environment of one session: a game against agents, or alone, for a language model.
 
     Args:
@@ -140,23 +127,9 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):
         return self._observe(reply, episode)
 
     @property
-    def state(self) -> TextState:
-        """The state of the episode, for trainers."""
-        episode = self._episode
-        if episode is None:
-            return TextState(game=self._settings.game)
-        game = episode.game
-        return TextState(
-            episode_id=self._id,
-            step_count=self._steps,
-            game=episode.settings.game,
-            opponent=episode.settings.opponent if game.num_players > 1 else None,
-            seat=episode.seat,
-            seed=episode.seed if episode.has_ended else None,
-            move_number=game.num_moves,
-            scores=list(game.public().scores()),
-            has_ended=episode.has_ended,
-        )
+    def state(self) -> State:
+        """The id of the episode, and the number of its steps."""
+        return State(episode_id=self._id, step_count=self._steps)
 
     def get_metadata(self) -> EnvironmentMetadata:
         """Return the description that OpenEnv shows."""
@@ -235,7 +208,6 @@ def create_app(
         TextAction,
         TextObservation,
         env_name=game,
-        state_cls=TextState,
         concurrency_config=ConcurrencyConfig(
             max_concurrent_envs=check_between(sessions, 1, MOST_SESSIONS, "sessions"),
             session_timeout=as_number(idle_seconds, "idle_seconds", above=0),
