@@ -113,7 +113,7 @@ class Kind(NamedTuple):
             reward_model=pyspiel.GameType.RewardModel.TERMINAL,
             min_num_players=self.players[0],
             max_num_players=self.players[1],
-            provides_information_state_string=True,
+            provides_information_state_string=self.recalls,
             provides_information_state_tensor=self.recalls,
             provides_observation_string=True,
             provides_observation_tensor=True,
@@ -176,15 +176,16 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     def make_py_observer(
         self, iig_obs_type: Any = None, params: Mapping[str, Any] | None = None
     ) -> Observer | None:
-        """Return an observer of states for one player; None for only public or only private information."""
+        """Return an observer of states for one player; None for another kind of information."""
         if isinstance(iig_obs_type, Mapping):  # OpenSpiel calls it this way for default observations
             iig_obs_type, params = None, iig_obs_type
         if params:
             raise ValueError(f"observations have no parameters, but {short_repr(params)} are given")
         kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-        if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+        is_of_one_player = kind.private_info == pyspiel.PrivateInfoType.SINGLE_PLAYER
+        if not (kind.public_info and is_of_one_player and (self.kind.recalls or not kind.perfect_recall)):
             return None
-        return Observer(self, kind.perfect_recall and not self.kind.recalls)
+        return Observer(self)
 
     def max_chance_nodes_in_history(self) -> int:
         """Return the most chance nodes in a game."""
@@ -338,23 +339,16 @@ class State(pyspiel.State):  # type: ignore[misc]
 class Observer:
     """An observer with the interface of ``open_spiel.python.observation``.
 
-    The tensors are those of the environments, under the same names. With a ``history`` texts also have all
-    actions and outcomes of chance so far, and there are no tensors.
+    The tensors are those of the environments, under the same names.
     """
 
-    def __init__(self, table: RulesGame, history: bool) -> None:
-        self._history = history
-        self.tensor: Observation | None = None
-        self.dict: dict[str, Observation] = {}
-        if not history:
-            layout = table.rules.layout
-            self.tensor = np.zeros(layout.size, np.float32)
-            self.dict = layout.as_dict(self.tensor)
+    def __init__(self, table: RulesGame) -> None:
+        layout = table.rules.layout
+        self.tensor = np.zeros(layout.size, np.float32)
+        self.dict = layout.as_dict(self.tensor)
 
     def set_from(self, state: State, player: int) -> None:
         """Write a player's observation of a state into the tensors."""
-        if self.tensor is None:
-            return
         table, node = state.get_game(), state.node
         table.rules.kernels.write_observation(node.game.state, 0, player, self.tensor)
         if node.dealing is not None:
@@ -362,7 +356,4 @@ class Observer:
 
     def string_from(self, state: State, player: int) -> str:
         """Return a player's observation of a state as text."""
-        text = str(state.get_game().text(state.node, player))
-        if self._history:
-            text += f" history={','.join(map(str, state.history())) or '-'}"
-        return text
+        return str(state.get_game().text(state.node, player))

@@ -46,9 +46,8 @@ KIND = Kind(
     recalls=False,
 )
 """``circle`` has all patches with spaces between them, the 1x2 patch (0) last; ``seed`` is that of a
-``Game(seed)``, at most 2**31 - 1, and -1 for none; ``first_player`` is 0, 1, or -1 if chance decides;
-``special_patches`` is one of :data:`PRINTS`, and ``rewards`` is ``outcome``, ``margin`` or ``score``."""
-_DRAWN = -1  # the first player that chance decides
+``Game(seed)``, at most 2**31 - 1, and -1 for none; ``special_patches`` is one of :data:`PRINTS`, and
+``rewards`` is ``outcome``, ``margin`` or ``score``."""
 _NUM_DEALT = NUM_PATCHES - 1  # the patches that lie in random order; the 1x2 patch comes last
 
 
@@ -60,50 +59,40 @@ class PatchworkGame(RulesGame):
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         circle, seed = numbers_of(params["circle"].split()), seed_of(params)
-        first_player = check_between(params["first_player"], _DRAWN, NUM_PLAYERS - 1, "first_player")
         special_patches = PRINTS[check_one_of(params["special_patches"], PRINTS, "special_patches")]
-        self._draws_first_player = first_player == _DRAWN
-        game = Game(seed, circle=circle, first_player=max(first_player, 0), special_patches=special_patches)
-        dealt = _NUM_DEALT
-        if circle is None and seed is None:
-            game.state["circle"], game.state["num_patches"], dealt = 0, 0, 0
+        first_player = check_between(params["first_player"], 0, NUM_PLAYERS - 1, "first_player")
+        game = Game(seed, circle=circle, first_player=first_player, special_patches=special_patches)
+        is_dealt = circle is not None or seed is not None
+        if not is_dealt:
+            game.state["circle"], game.state["num_patches"] = 0, 0
         setting = Setting(
             players=NUM_PLAYERS,
             rewards=REWARDS.index(check_one_of(params["rewards"], REWARDS, "rewards")),
             scores=_bounds_of_scores(),
             turns=MAX_TURNS,
-            deals=_NUM_DEALT - dealt + self._draws_first_player,
+            deals=0 if is_dealt else _NUM_DEALT,
         )
-        super().__init__(setting, self._node(game, dealt), NUM_PATCHES, params)
-
-    def _node(self, game: Game, dealt: int) -> Node:
-        """Return the node of a set-up that chance has decided in part."""
-        return Node(game, dealt if dealt < _NUM_DEALT + self._draws_first_player else None)
+        super().__init__(setting, Node(game, None if is_dealt else 0), NUM_PATCHES, params)
 
     def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
-        """Return the remaining patches for the next place of the circle; then the first player."""
-        if node.dealing == _NUM_DEALT:
-            outcomes = [*range(NUM_PLAYERS)]
-        else:
-            gone = {START_PATCH, *cast(Game, node.game).circle}
-            outcomes = [patch for patch in range(NUM_PATCHES) if patch not in gone]
-        return [(outcome, 1 / len(outcomes)) for outcome in outcomes]
+        """Return the remaining patches for the next place of the circle."""
+        gone = {START_PATCH, *cast(Game, node.game).circle}
+        left = [patch for patch in range(NUM_PATCHES) if patch not in gone]
+        return [(patch, 1 / len(left)) for patch in left]
 
     def outcome_text(self, node: Node, outcome: int) -> str:
-        """Return an outcome as text: ``deal 7`` or ``player 1 begins``."""
-        return f"player {outcome} begins" if node.dealing == _NUM_DEALT else f"deal {outcome}"
+        """Return an outcome as text, such as ``deal 7``."""
+        return f"deal {outcome}"
 
     def deal(self, node: Node, outcome: int) -> Node:
-        """Add a patch to the circle, or set the first player."""
-        outcome, dealt = self.check_outcome(node, outcome)
+        """Add a patch to the circle, and after the last one the 1x2 patch."""
+        patch, dealt = self.check_outcome(node, outcome)
         game = cast(Game, node.copy_of_game())
-        if dealt == _NUM_DEALT:
-            game.state["current_player"] = outcome
-        else:
-            game.state["circle"][0, dealt], game.state["num_patches"] = outcome, dealt + 1
-        if dealt == _NUM_DEALT - 1:
-            game.state["circle"][0, _NUM_DEALT], game.state["num_patches"] = START_PATCH, NUM_PATCHES
-        return self._node(game, dealt + 1)
+        game.state["circle"][0, dealt], game.state["num_patches"] = patch, dealt + 1
+        if dealt + 1 < _NUM_DEALT:
+            return Node(game, dealt + 1)
+        game.state["circle"][0, _NUM_DEALT], game.state["num_patches"] = START_PATCH, NUM_PATCHES
+        return Node(game)
 
     def hide_undealt(self, node: Node, tensors: Mapping[str, Observation]) -> None:
         """Remove the player to move; the circle has only the patches that were dealt."""

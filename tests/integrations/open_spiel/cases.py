@@ -10,9 +10,9 @@ PATCHWORK = [
     "python_patchwork",
     "python_patchwork(seed=7)",
     f"python_patchwork(circle={CIRCLE},first_player=1)",
-    "python_patchwork(seed=3,first_player=-1,special_patches=edition2014)",
+    "python_patchwork(seed=3,first_player=1,special_patches=edition2014)",
     "python_patchwork(seed=3,rewards=margin)",
-    "python_patchwork(first_player=-1,rewards=score)",
+    "python_patchwork(first_player=1,rewards=score)",
 ]
 NMBR9 = [
     "python_nmbr9",
