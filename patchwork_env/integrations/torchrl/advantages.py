@@ -13,14 +13,13 @@ from torch import Tensor
 from torchrl.objectives.utils import hold_out_net
 from torchrl.objectives.value import GAE
 
-from patchwork_env.core.names import unknown_option
 from patchwork_env.learning.algorithms.common.advantages import Decisions, advantages
 
 
 class TurnGAE(GAE):
     """Generalized advantage estimation for games in which turns need not alternate.
 
-    It replaces TorchRL's ``GAE``, has the same arguments, and writes the same entries: ``"advantage"`` and
+    It replaces TorchRL's ``GAE``, has its main arguments, and writes the same entries: ``"advantage"`` and
     ``"value_target"``. ``GAE`` compares each state with the next one, which may be the other player's. This
     class compares each decision with the next one *of the same player*, and adds the rewards of this player
     in between. So the loser's last decision gets its defeat. See
@@ -35,7 +34,6 @@ class TurnGAE(GAE):
         gamma: The discount for each own decision, 0 ... 1.
         value_network: The module that writes ``"state_value"``, the return that the player to move expects;
             None if root and next states have their values.
-        options: ``value_chunk_size``, ``num_chunks``, ``value_chunk_dim`` and ``device`` of ``GAE``.
     """
 
     @dataclass
@@ -53,19 +51,15 @@ class TurnGAE(GAE):
         value_network: Any,
         average_gae: bool = False,
         time_dim: int | None = None,
-        **options: Any,
+        device: Any = None,
     ) -> None:
-        known = ("value_chunk_size", "num_chunks", "value_chunk_dim", "device")
-        for name in options:
-            if name not in known:
-                raise unknown_option("TurnGAE", name, known)
         super().__init__(
             gamma=gamma,
             lmbda=lmbda,
             value_network=value_network,
             average_gae=average_gae,
             time_dim=time_dim,
-            **options,
+            device=device,
         )
 
     @property
@@ -146,9 +140,7 @@ class TurnGAE(GAE):
             return states.get(self.tensor_keys.value).float()
         used = hold_out_net(network) if params is None else params.to_module(network)
         with used:
-            parts = self._split_value_net_input(states.select(*network.in_keys))
-            values = [network(part).get(self.tensor_keys.value) for part in parts]
-        return torch.cat(values, self.value_chunk_dim).float()
+            return network(states.select(*network.in_keys)).get(self.tensor_keys.value).float()
 
 
 def _shared(values: Tensor, players: Tensor, count: int) -> Tensor:

@@ -87,11 +87,4 @@ def test_for_a_single_player_it_is_the_same_as_gae():
     own, theirs = TurnGAE(**options)(data.clone()), GAE(**options)(data.clone())
     for key in ("advantage", "value_target", "state_value"):
         torch.testing.assert_close(own[key], theirs[key])
-    parts = TurnGAE(**options, value_chunk_size=3)
-    torch.testing.assert_close(parts(data.clone())["advantage"], theirs["advantage"])
-    torch.testing.assert_close(parts.value_estimate(data), theirs["value_target"])
-
-
-def test_arguments():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'vectorized'"):
-        TurnGAE(gamma=1.0, lmbda=1.0, value_network=None, vectorized=True)
+    torch.testing.assert_close(TurnGAE(**options).value_estimate(data), theirs["value_target"])
