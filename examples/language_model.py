@@ -5,7 +5,7 @@ patches by the figures that it reads there, asks where the best one may lie, and
 smallest numbers.
 
     python examples/language_model.py
-    python examples/language_model.py --games 40 --against random ppo-quick greedy --transcript said.jsonl
+    python examples/language_model.py --games 40 --against random ppo-quick greedy
     python examples/language_model.py --game nmbr9
 
 Commands take it, too, as any agent of one's own. This one rates it:
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 
 from patchwork_env.integrations.language_models import TextAgent
 from patchwork_env.learning.evaluation import play_matches
@@ -66,7 +65,7 @@ player = TextAgent(complete, "scripted")
 
 def main() -> None:
     arguments = _arguments()
-    model = TextAgent(complete, "scripted", transcript=arguments.transcript, threads=arguments.threads)
+    model = TextAgent(complete, "scripted", threads=arguments.threads)
     for opponent in arguments.against:
         result = play_matches(model, opponent, arguments.games, game=arguments.game)
         print(f"{result.table()}\n{result.usage[0]}")
@@ -80,9 +79,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--games", type=int, default=10, help="against each opponent (default: 10)")
     parser.add_argument(
         "--against", nargs="+", default=["random", "greedy"], metavar="SPEC", help="opponents"
-    )
-    parser.add_argument(
-        "--transcript", type=Path, help="file to which what was said is appended, as JSON lines"
     )
     parser.add_argument(
         "--threads", type=int, default=1, help="games that are asked about at once (default: 1)"

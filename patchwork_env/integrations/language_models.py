@@ -9,14 +9,11 @@ True
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,10 +21,8 @@ from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
 from patchwork_env.agents.base import Actions, Usage
 from patchwork_env.core.checks import check_between
-from patchwork_env.core.files import storing_in
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
-from patchwork_env.core.messages import encoded
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import NMBR9, PATCHWORK, rules_of
@@ -46,14 +41,12 @@ and nothing else, or with one of these requests, after which you are asked again
 {requests}"""
 
 
-@dataclass
-class Decision:
-    """The exchange with a model about one move, and its result."""
+class Decision(NamedTuple):
+    """The result of asking a model for a move."""
 
-    prompt: str  # the first one
-    exchange: list[dict[str, str | None]] = field(default_factory=list)  # answers with replies
-    action: int | None = None  # None if no legal one was named
-    usage: Usage = field(default_factory=lambda: Usage(decisions=1))
+    action: int | None  # None if the model named no legal move
+    answer: str  # the last one
+    usage: Usage
 
 
 def decide(game: BaseGame, complete: Complete, retries: int, questions: int) -> Decision:
@@ -61,19 +54,17 @@ def decide(game: BaseGame, complete: Complete, retries: int, questions: int) -> 
     example = game.move_text(game.legal_actions()[0])
     task = _TASK.format(example=example, requests=requests_text(game))
     prompt = "\n\n".join([rules(game), describe(game), moves_text(game), task])
-    decision = Decision(prompt)
-    usage = decision.usage
-    while decision.action is None and usage.illegal_answers <= retries:
+    action, answer, usage = None, "", Usage(decisions=1)
+    while action is None and usage.illegal_answers <= retries:
         answer = _ask(complete, prompt, usage)
         try:
-            decision.action, reply = _read(game, answer, usage, questions)
+            action, reply = _read(game, answer, usage, questions)
         except ValueError as error:
             usage.illegal_answers += 1
             reply = f"No legal move: {error}"
-        decision.exchange.append({"answer": answer, "reply": reply})
         prompt = f"{prompt}\n\nYour answer:\n{answer.strip()[-_REPEATED:]}\n\n{reply}\n\n{task}"
     usage.retries = min(usage.illegal_answers, retries)
-    return decision
+    return Decision(action, answer, usage)
 
 
 def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
@@ -122,7 +113,6 @@ class TextAgent(BatchAgent):
         questions: The number of requests for one move; a further one is a bad answer.
         fallback: The spec, agent or function that moves after only bad answers. With None, they raise an
             IllegalActionError, which ends the match.
-        transcript: The path of a file to which every decision is appended as a line of JSON.
         threads: The number of threads, each of which asks about another game of a batch.
     """
 
@@ -136,7 +126,6 @@ class TextAgent(BatchAgent):
         retries: int = 2,
         questions: int = 6,
         fallback: str | Agent | Callable[..., Any] | None = RANDOM,
-        transcript: str | os.PathLike[str] | None = None,
         threads: int = 1,
     ) -> None:
         if not callable(complete) or isinstance(complete, type):
@@ -148,7 +137,6 @@ class TextAgent(BatchAgent):
         self._retries = check_between(retries, 0, _MOST_TRIES, "retries")
         self._questions = check_between(questions, 0, _MOST_TRIES, "questions")
         self._fallback = None if fallback is None else agents.as_agent(fallback)
-        self._transcript = None if transcript is None else Path(transcript)
         self._threads = check_between(threads, 1, _MOST_THREADS, "threads")
 
     def act_batch(self, states: States) -> Actions:
@@ -180,29 +168,13 @@ class TextAgent(BatchAgent):
             yield from threads.map(decide_in, games)
 
     def _settle(self, game: BaseGame, decision: Decision) -> int:
-        """Return the action of a decision, or else that of the fallback, and add it to the transcript."""
-        action = decision.action
-        if action is None and self._fallback is not None:
-            action = action_of(game, self._fallback.act(game))
-            decision.usage.fallbacks = 1
-        if self._transcript is not None:
-            with storing_in(self._transcript), open(self._transcript, "ab") as file:
-                file.write(encoded(_entry(game, decision, action)) + b"\n")
-        if action is None:
+        """Return the action of a decision, or else that of the fallback."""
+        if decision.action is not None:
+            return decision.action
+        if self._fallback is None:
             raise IllegalActionError(
                 f"the model gave no legal move in {1 + self._retries} tries; "
-                f"its last answer: {short_repr(decision.exchange[-1]['answer'])}"
+                f"its last answer: {short_repr(decision.answer)}"
             )
-        return action
-
-
-def _entry(game: BaseGame, decision: Decision, action: int | None) -> dict[str, Any]:
-    return {
-        "game": rules_of(game.state).name,
-        "position": game.position_text(),
-        "player": game.current_player,
-        "prompt": decision.prompt,
-        "exchange": decision.exchange,
-        "move": None if action is None else game.move_text(action),
-        **decision.usage.as_dict(),
-    }
+        decision.usage.fallbacks = 1
+        return action_of(game, self._fallback.act(game))

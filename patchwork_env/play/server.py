@@ -167,10 +167,9 @@ def open_game(message: Message) -> dict[str, Any]:
     if "notation" in message:
         game, _ = fields.read_game_and(message, {})
     else:
-        name = check_fields({"game": message.get("game")}, {"game": fields.text})["game"]
-        options = dict.fromkeys(positions.options_of(name), fields.anything)
-        given = check_fields(message, {"game": fields.text}, options)
-        game = positions.new_game(given.pop("game"), given)
+        options = dict(message)
+        name = check_fields({"game": options.pop("game", None)}, {"game": fields.text})["game"]
+        game = positions.new_game(name, options)
     return {"notation": game.notation(), "positions": positions.positions_of(game)}
 
 

@@ -131,8 +131,7 @@ def _beginning_of(fields: Mapping[str, Any]) -> BaseGame:
         return game
     if "game" not in fields:
         raise ValueError("the message names no game: it needs 'notation' or 'game'")
-    known = dict.fromkeys(positions.options_of(fields["game"]), anything)
-    return positions.new_game(fields["game"], check_fields(fields.get("options", {}), {}, known))
+    return positions.new_game(fields["game"], fields.get("options", {}))
 
 
 def positions_asked(game: BaseGame, fields: Mapping[str, Any]) -> dict[int, BaseGame]:

@@ -30,10 +30,16 @@ class PagePart(NamedTuple):
     components: Callable[[], dict[str, Any]]  # describes the components as data for JSON
 
 
-def new_game(game: str, options: dict[str, Any]) -> BaseGame:
-    """Return a game at its start, with some of :func:`options_of` the game."""
-    names = options_of(game)
-    begun: BaseGame = rules_of(game).game(**{names[name]: value for name, value in options.items()})
+def new_game(game: str, options: Mapping[str, Any]) -> BaseGame:
+    """Return a game at its start; options that are None have their defaults.
+
+    ValueError for an option that is not one of :func:`options_of` the game.
+    """
+    names, given = options_of(game), {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in names:
+            raise ValueError(f"{game} has no option {short_repr(name)}; it has {', '.join(names)}")
+    begun: BaseGame = rules_of(game).game(**{names[name]: value for name, value in given.items()})
     return begun
 
 

@@ -149,7 +149,7 @@ def test_an_analysis_has_as_many_lines_as_were_asked_for():
         ({"sed": 3}, "unknown field 'sed'; did you mean 'seed'?"),
         ({"game": "chess"}, "there is no game 'chess'"),
         ({"game": None, "options": None}, "names no game"),
-        ({"options": {"sede": 7}}, "did you mean 'seed'?"),
+        ({"options": {"sede": 7}}, "no option 'sede'; it has seed, variant"),
         ({"options": {"seed": "x"}}, "seed must be an integer"),
         ({"notation": GAME.notation()}, "'notation' and 'options'; give one"),
         ({"options": None, "notation": "patchwork/1"}, "circle"),

@@ -112,16 +112,18 @@ class Session:
         notation: Annotated[Notation | None, Field(description="A game to go on with.")] = None,
     ) -> str:
         """Begin a game of Patchwork or NMBR 9. Returns its game_id, the rules, the position and the moves."""
-        self._require_room()
-        given = {"seed": seed, "variant": variant, "players": players, "order": order}
-        options = {name: value for name, value in given.items() if value is not None}
-        first = _first_position(game, notation, options, opponent is not None)
+        options = {"variant": variant, "players": players, "order": order}
+        if notation is None:
+            first = _dealt(positions.known_game(game or PATCHWORK), {"seed": seed, **options}, opponent)
+        else:
+            first = _continued(notation, {"game": game, **options})
         check_between(seat, 0, first.num_players - 1, "seat")
         if opponent is not None:
             await asyncio.to_thread(self._agents.try_out, opponent, rules_of(first.state).name)
         table = Table(first, opponent, seat, seed)
         table.game = await self._answered(table, first.clone())
-        self._require_room()  # other calls may have added games meanwhile
+        if len(self._tables) >= MOST_GAMES:
+            raise ValueError(f"there are {MOST_GAMES} games already; end_game makes room")
         self._begun += 1
         name = f"{rules_of(first.state).name}-{self._begun}"
         self._tables[name] = table
@@ -222,10 +224,6 @@ class Session:
                     return choice
         raise OpponentError(f"agent {short_repr(spec)} gave no move")
 
-    def _require_room(self) -> None:
-        if len(self._tables) >= MOST_GAMES:
-            raise ValueError(f"there are {MOST_GAMES} games already; end_game makes room")
-
     def _table(self, game_id: str) -> Table:
         if game_id not in self._tables:
             held = ", ".join(self._tables) or "none; new_game begins one"
@@ -244,36 +242,24 @@ async def _checked(stream: Any) -> AsyncGenerator[Event]:
 
 def _what_is_wrong(error: ValidationError, known: Collection[str]) -> str:
     problem = error.errors(include_url=False)[0]
-    name, value = str(problem["loc"][0]), short_repr(problem["input"])
-    match problem["type"]:
-        case "missing_argument":
-            return f"the call lacks {name!r}; the arguments are {', '.join(known)}"
-        case "unexpected_keyword_argument":
-            return f"there is no argument {short_repr(name)}; {did_you_mean(name, known)}"
-    return f"{name} is {value}: {problem['msg']}"
+    is_missing = problem["type"] == "missing_argument"
+    given = "" if is_missing else f" is {short_repr(problem['input'])}"
+    return f"{problem['loc'][0]}{given}: {problem['msg']}; the arguments are {', '.join(known)}"
 
 
-def _first_position(
-    name: str | None, notation: str | None, options: dict[str, Any], has_opponent: bool
-) -> BaseGame:
-    if notation is not None:
-        game = positions.read_game(notation)
-        found = rules_of(game.state).name
-        wrong = ", ".join(option for option in options if option != "seed")
-        if wrong or name not in (None, found):
-            raise ValueError(
-                f"{wrong or 'game'} cannot be chosen for the game of a notation, which is one of {found}"
-            )
-        return game
-    name = positions.known_game(PATCHWORK if name is None else name)
-    for option in options:
-        if option not in positions.options_of(name):
-            raise ValueError(
-                f"{name} has no option {option!r}; it has {', '.join(positions.options_of(name))}"
-            )
-    if has_opponent and rules_of(name).usual_set_up.players == 1:
-        options.setdefault("players", 2)
+def _dealt(name: str, options: dict[str, Any], opponent: str | None) -> BaseGame:
+    """Return a new game, by default with a seat for the opponent."""
+    if opponent is not None and options["players"] is None and rules_of(name).usual_set_up.players == 1:
+        options["players"] = 2
     return positions.new_game(name, options)
+
+
+def _continued(notation: str, options: dict[str, Any]) -> BaseGame:
+    """Return the game of a notation, which has its own options."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{name} is {short_repr(value)}; a game with a notation has its own {name}")
+    return positions.read_game(notation)
 
 
 def _answers_text(table: Table, before: BaseGame) -> str:
