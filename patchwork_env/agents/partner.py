@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patchwork_env.agents.base import Actions, DrawingAgent
-from patchwork_env.core.checks import check_between
+from patchwork_env.agents.specs import load
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.kernels import States
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
@@ -25,6 +25,7 @@ BEGINNER, DEFAULT_LEVEL, CHAMPION = 1, 3, 5
 NEVER_OVERLOOKED = -1  # stands for the orientation of moves that have none
 _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
+NUM_SEEDS = 2**31 - 1  # the number of seeds that an agent as a player may get
 
 Player = Callable[[States, Streams, Actions], None]
 """One level of one game: writes the actions ``(n,)`` of states ``(n,)``, by numbers of ``streams[0]``."""
@@ -75,8 +76,6 @@ class PartnerAgent(DrawingAgent):
     games = games_with("levels")
 
     def __init__(self, seed: int | None = None, level: int | None = None) -> None:
-        if level is not None:
-            check_between(level, BEGINNER, CHAMPION, "level")
         self.name = "partner" if level is None else f"partner:level={level}"
         self.level = DEFAULT_LEVEL if level is None else level
         super().__init__(seed)
@@ -89,6 +88,18 @@ class PartnerAgent(DrawingAgent):
         if game not in players:
             players[game] = part_of(game, "levels")(self.level)
         players[game](np.ascontiguousarray(states), stream, actions)
+
+
+def player_of(spec: str) -> Player:
+    """Return the player that is the agent of a spec, with a seed drawn for every move."""
+    agent = load(spec)
+
+    def choose(states: States, streams: Streams, actions: Actions) -> None:
+        for i in range(len(states)):
+            agent.reseed(random_below(streams, 0, NUM_SEEDS))
+            actions[i] = agent.act_batch(states[i : i + 1])[0]
+
+    return choose
 
 
 @kernel

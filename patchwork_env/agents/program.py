@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from patchwork_env.agents.base import Agent
-from patchwork_env.core.checks import as_number, check_seed
+from patchwork_env.core.checks import check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.errors import IllegalActionError, OpponentError
@@ -50,8 +50,7 @@ class ProgramAgent(Agent):
         self.words = split_command(command)
         self.command = command if isinstance(command, str) else shlex.join(self.words)
         self.name = f"program:{self.command}"
-        self.seconds = as_number(seconds, "seconds", above=0)
-        self.start_seconds = as_number(start_seconds, "start_seconds", above=0)
+        self.seconds, self.start_seconds = seconds, start_seconds
         if shutil.which(self.words[0]) is None:
             program = short_repr(self.words[0], 200)
             raise FileNotFoundError(f"there is no program {program}, or it cannot be run")

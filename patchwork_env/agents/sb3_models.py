@@ -83,7 +83,11 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
 
 
 _RULES = rules_of(PATCHWORK)
-_ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
+_ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "None": nn.Tanh,  # the default of sb3-contrib
+    "<class 'torch.nn.modules.activation.ReLU'>": nn.ReLU,
+    "<class 'torch.nn.modules.activation.Tanh'>": nn.Tanh,
+}
 _PARTS = ("mlp_extractor.policy_net.", "action_net.")
 """The beginnings of the names of a policy's tensors; those of its values play no part."""
 
@@ -127,55 +131,43 @@ class MlpAgent(SamplingAgent):
 
 
 def _perceptron(tensors: Mapping[str, Any], data: Mapping[str, Any], path: Path) -> _Perceptron:
-    """Return the policy of an ``MlpPolicy`` that sees observations of Patchwork as they are."""
-    _check_observations(data.get("observation_space"), path)
-    if data.get("_last_original_obs") is not None:  # no other wrapper has a model keep them
+    """Return the policy of an ``MlpPolicy`` for flat observations of Patchwork."""
+    if not _are_flat_observations(space := data.get("observation_space")):
+        given = short_repr(space.get(":type:") if isinstance(space, dict) else space)
+        raise ValueError(
+            f"{path}: the policy sees {given}, not flat observations of Patchwork; {_HOW_TO_PLAY}"
+        )
+    if data.get("_last_original_obs") is not None:  # set by VecNormalize alone
         raise ValueError(
             f"{path}: the model learned with VecNormalize; agents see observations unchanged. If it changed "
             "only rewards and you trust the file, take as_agent(MaskablePPO.load(path, env)), with its env"
         )
-    options = data.get("policy_kwargs")
-    if not isinstance(options, dict) or options.get("features_extractor_class") is not None:
-        raise ValueError(f"{path}: policy_kwargs {short_repr(options)} are not known here; {_HOW_TO_PLAY}")
-    activation = _activation(options.get("activation_fn"), path)
+    options, names = data.get("policy_kwargs"), ("activation_fn", "features_extractor_class")
+    chosen = [options.get(name) for name in names] if isinstance(options, dict) else [options] * 2
+    if str(chosen[0]) not in _ACTIVATIONS or chosen[1] is not None:
+        raise ValueError(
+            f"{path}: the activation is {short_repr(chosen[0])} and the features extractor "
+            f"{short_repr(chosen[1])}; allowed are ReLU or Tanh, and None; {_HOW_TO_PLAY}"
+        )
     biases = [tensors.get(f"{_PARTS[0]}{2 * k}.bias") for k in range(len(tensors))]
     units = [len(bias) for bias in biases if isinstance(bias, Tensor) and bias.dim() == 1]
     policy = {name: tensor for name, tensor in tensors.items() if str(name).startswith(_PARTS)}
 
     def make() -> _Perceptron:
-        return _Perceptron(units, activation)
+        return _Perceptron(units, _ACTIVATIONS[str(chosen[0])])
 
     what = f"an MlpPolicy of Patchwork with {units} units"
     return networks.with_weights(make, _checked(policy, networks.weight_shapes(make), path, what))
 
 
-def _check_observations(space: Any, path: Path) -> None:
-    """Refuse a policy whose observations are not flat ones of Patchwork: named ones, or a wrapper's."""
-    space = space if isinstance(space, dict) else {}
+def _are_flat_observations(space: Any) -> bool:
+    """Whether a space in JSON is that of flat observations of Patchwork; a wrapper's has other bounds."""
     bounds = _RULES.layout.upper_bounds
-    is_box = space.get(":type:") == "<class 'gymnasium.spaces.box.Box'>"
-    if not (is_box and _is_written(space.get("low"), 0 * bounds) and _is_written(space.get("high"), bounds)):
-        seen = f"{short_repr(space.get(':type:'))}, and no flat observations of Patchwork as they are"
-        raise ValueError(f"{path}: the policy sees {seen}; {_HOW_TO_PLAY}")
-
-
-def _is_written(text: Any, vector: npt.NDArray[np.float32]) -> bool:
-    """Whether a text is how NumPy writes a vector."""
     try:
-        return np.allclose(np.array(str(text).strip("[]").split(), np.float32), vector)
-    except ValueError:  # no numbers, or another number of them
+        low, high = (np.array(str(space[end]).strip("[]").split(), np.float32) for end in ("low", "high"))
+        return bool(np.allclose(low, 0 * bounds) and np.allclose(high, bounds))
+    except (TypeError, KeyError, ValueError):  # another space, other values, or another number of them
         return False
-
-
-def _activation(given: Any, path: Path) -> type[nn.Module]:
-    """Return the activation function of its name in JSON; None is sb3-contrib's default."""
-    texts = {f"<class '{kind.__module__}.{kind.__qualname__}'>": kind for kind in _ACTIVATIONS.values()}
-    if given is None:
-        return nn.Tanh
-    if not isinstance(given, str) or given not in texts:
-        allowed = ", ".join(_ACTIVATIONS)
-        raise ValueError(f"{path}: the activation {short_repr(given)} is none of {allowed}; {_HOW_TO_PLAY}")
-    return texts[given]
 
 
 # --- reading ----------------------------------------------------------------------------------------------

@@ -98,8 +98,7 @@ def register(
             :class:`~patchwork_env.agents.Agent`; or ``"module:function"``, imported for the first agent. The
             text after the colon, or the path of the file, comes before the seed.
         games: The games that the agents play; None for the attribute ``games`` of a class, or else all.
-        options: The options, each with a reader of its text: a function whose ValueError says what is
-            allowed. None for the attribute ``options`` of the factory, or else none.
+        options: The options, each with a function that reads its text; its ValueError says what is allowed.
         listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
         extra: The extra of this package that installs what the factory imports.
         needs_trust: Whether such specs may come from the user alone: see :func:`runs_code`.
@@ -113,19 +112,7 @@ def register(
     made_from = f"{name[1:].upper()} files" if name.startswith(".") else f"specs {name}"
     listed = listed and bool(_NAME.fullmatch(name))
     games = getattr(factory, "games", None) if games is None else games
-    readers = _options_of(factory) if options is None else options
-    _add(name, Entry(factory, readers, games, extra, made_from, listed, needs_trust))
-
-
-def _options_of(factory: Any) -> Mapping[str, Reader]:
-    """Return the options that a class or a function says itself that it has, in its attribute ``options``."""
-    options = getattr(factory, "options", {})
-    if not isinstance(options, Mapping) or not all(map(callable, options.values())):
-        raise ValueError(
-            f"the options of {short_repr(factory)} are {short_repr(options)}; they must be a dictionary of "
-            "readers by name, such as {'patience': int}"
-        )
-    return options
+    _add(name, Entry(factory, options or {}, games, extra, made_from, listed, needs_trust))
 
 
 def register_checkpoint(
@@ -314,8 +301,6 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
 def check_checkpoint(path: str) -> None:
     """Raise an error that says why ``path`` is neither a name nor a checkpoint, unless it is one."""
     shown = _shown(path)
-    if "\0" in path:
-        raise ValueError(f"the path {shown} has a null character")
     if os.path.isfile(os.path.join(path, CHECKPOINT_FILE)):  # False for what no path can be, as all these
         return
     if os.path.isdir(path):
@@ -333,10 +318,10 @@ def check_checkpoint(path: str) -> None:
         allowed = f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
         raise ValueError(f"agent {name!r} has no level {_shown(word)}; levels of learned values: {allowed}")
     if is_import(path):
-        module, name = (_shown(word)[1:-1] for word in path.split(":")[:2])
+        module, name = (_shown(word)[1:-1] for word in path.split(":"))
         raise ValueError(
-            f"there is no agent {shown}; only commands take module:name: in Python, give what it names "
-            f"itself (from {module} import {name})"
+            f"there is no agent {shown}; only commands take module:name, without options; in Python, give "
+            f"what it names (from {module} import {name})"
         )
     raise ValueError(f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, names())}")
 
@@ -361,8 +346,8 @@ _IMPORTED = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Z
 
 
 def is_import(text: str) -> bool:
-    """Whether a text is ``module:name``, maybe with options, and no spec, such as ``champion:fast``."""
-    match = _IMPORTED.fullmatch(text) or (_IMPORTED.fullmatch(parse(text)[0]) if "=" in text else None)
+    """Whether a text is ``module:name``, and not a spec such as ``champion:fast``."""
+    match = _IMPORTED.fullmatch(text)
     if match is None or _of_scheme(text) or hub.is_on_hub(text):
         return False
     return match["module"] not in names()
@@ -377,12 +362,11 @@ def runs_code(text: str) -> bool:
 def import_agent(text: str) -> Agent:
     """Return the agent ``name`` of a module: an agent, a class of agents, or a function of a game.
 
-    A class may have options after a second colon. The current folder is the last one searched for modules.
+    The current folder is the last one searched for modules.
     """
     from patchwork_env.agents.base import Agent, CallableAgent
 
-    target, texts = (text, {}) if _IMPORTED.fullmatch(text) else parse(text)
-    module, _, name = target.partition(":")
+    module, _, name = text.partition(":")
     if module.endswith(".py"):
         raise ImportError(f"{text} names a file; write {module[:-3]}:{name}")
     if os.getcwd() not in sys.path:
@@ -394,10 +378,8 @@ def import_agent(text: str) -> Agent:
     if not hasattr(found, name):
         raise ImportError(f"module {module!r} has no {name!r}")
     value = getattr(found, name)
-    is_class = isinstance(value, type) and issubclass(value, Agent)
-    options = _read_options(target, texts, _options_of(value) if is_class else {})
-    if is_class:
-        value = value(**options)
+    if isinstance(value, type) and issubclass(value, Agent):
+        value = value()
     if isinstance(value, Agent):
         return value
     if callable(value):

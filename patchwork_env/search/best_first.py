@@ -27,7 +27,7 @@ from patchwork_env.search.tree import add_node as add_plain_node
 from patchwork_env.search.tree import most_visited as most_visited_by
 from patchwork_env.search.tree import new_tree as new_tree_of
 
-VALUES = 8
+VALUES = 6
 OPENING = -2
 """Stands for a node that a thread is about to complete, as the child of an edge."""
 

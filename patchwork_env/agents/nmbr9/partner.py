@@ -6,7 +6,6 @@ from functools import partial
 
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
-from patchwork_env.agents.nmbr9.champion import load
 from patchwork_env.agents.nmbr9.greedy import highest_digit
 from patchwork_env.agents.nmbr9.value import (
     LIKELY,
@@ -17,19 +16,16 @@ from patchwork_env.agents.nmbr9.value import (
     new_expansion,
     read_value,
 )
-from patchwork_env.agents.partner import Candidates, Habits, Player, decide
+from patchwork_env.agents.partner import BEGINNER, Candidates, Habits, Player, decide, player_of
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.core.compile import kernel
-from patchwork_env.core.random import Streams, random_below
+from patchwork_env.core.random import Streams
 from patchwork_env.nmbr9.actions import NUM_ANCHORS, NUM_TURNS
 from patchwork_env.nmbr9.engine import MAX_LEGAL_ACTIONS, MAX_LEVELS, digit_to_place, legal
 from patchwork_env.nmbr9.state import NO_DIGIT, States
 
-_VALUE = SHIPPED_FOLDER / "nmbr9_champion"
 CHAMPION_NODES = 6_000
 """The placements that the champion evaluates for a move as the highest level; ``fast`` has 20,000."""
-NUM_SEEDS = 2**31 - 1  # the number of seeds of the decks that the champion draws for a move
-BEGINNER = 1  # the level that judges by eye
 HABITS = {
     BEGINNER: Habits(turning=0.7, misjudging=1.0, carelessness=0.5),
     2: Habits(turning=0.65, misjudging=1.0, carelessness=1.0, lapses=0.2, lapse=6.0),
@@ -42,18 +38,12 @@ HABITS = {
 def new_player(level: int) -> Player:
     """Return the player of a level, with the kernels that it needs and no others."""
     if level not in HABITS:
-        champion = load(read_checkpoint(_VALUE), nodes=CHAMPION_NODES)
-
-        def choose(states: States, streams: Streams, actions: Actions) -> None:
-            for i in range(len(states)):
-                champion.reseed(random_below(streams, 0, NUM_SEEDS))
-                actions[i] = champion.act_batch(states[i : i + 1])[0]
-
-        return choose
+        return player_of(f"nmbr9_champion:nodes={CHAMPION_NODES}")
     expansion, candidates = new_expansion(), new_candidates()
     if level == BEGINNER:
         return partial(choose_by_eye, HABITS[level], expansion, candidates)
-    return partial(choose_by_value, HABITS[level], read_value(read_checkpoint(_VALUE)), expansion, candidates)
+    weights = read_value(read_checkpoint(SHIPPED_FOLDER / "nmbr9_champion"))
+    return partial(choose_by_value, HABITS[level], weights, expansion, candidates)
 
 
 def new_candidates() -> Candidates:

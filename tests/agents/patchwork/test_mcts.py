@@ -43,12 +43,9 @@ def test_budgets_are_kept():
     assert names == ["mcts", "mcts:simulations=50", "mcts:seconds=0.5"]
 
 
-def test_wrong_budgets_are_errors():
+def test_two_budgets_are_an_error():
     with pytest.raises(ValueError, match=r"simulations=5 and seconds=1\.0; give one of them"):
         agents.load("mcts:seconds=1,simulations=5")
-    for budget in ({"simulations": 0}, {"seconds": 0.0}, {"seconds": float("inf")}):
-        with pytest.raises(ValueError, match=f"{next(iter(budget))} is "):
-            MctsAgent(**budget)
 
 
 def test_trees_are_used_again():

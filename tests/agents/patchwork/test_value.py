@@ -20,9 +20,11 @@ from patchwork_env.agents.patchwork.value.expansion import (
 )
 from patchwork_env.agents.patchwork.value.network import (
     ONE,
+    OTHER_SCORE,
     OUTPUT_UNITS,
     OUTPUTS,
     OWN_EMPTY,
+    OWN_SCORE,
     WIN,
     evaluate,
     new_buffer,
@@ -321,16 +323,16 @@ def check_values(game, expansion, count, integers, step):
         after = game.clone()
         after.play(int(expansion.actions[k]))
         if after.is_over:
-            sides = [(after.scores()[p], (~after.quilt(p)).sum()) for p in (player, 1 - player)]
-            own, other, win = sides[0], sides[1], float(after.winner() == player)
+            own, other = (after.scores()[p] for p in (player, 1 - player))
+            win = float(after.winner() == player)
         else:
             evaluate(after.state, 0, integers, buffer)
             values = buffer[0]["outputs"]
-            own, other, win = values[[0, 3]], values[[1, 4]], values[WIN]
+            own, other, win = values[OWN_SCORE], values[OTHER_SCORE], values[WIN]
             if after.current_player != player:
                 own, other, win = other, own, 1 - win
-        found = expansion.owns[k], expansion.empties[k, 0], expansion.others[k], expansion.empties[k, 1]
-        assert (*found, expansion.wins[k]) == (*own, *other, pytest.approx(win, abs=1e-6))
+        found = expansion.owns[k], expansion.others[k], expansion.wins[k]
+        assert found == (own, other, pytest.approx(win, abs=1e-6))
 
 
 def test_all_successors_have_their_values(games, integers):

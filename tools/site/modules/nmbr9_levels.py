@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from patchwork_env.agents.nmbr9.partner import (
-    BEGINNER,
     CHAMPION_NODES,
     HABITS,
-    NUM_SEEDS,
     choose_by_eye,
     choose_by_value,
 )
-from patchwork_env.agents.partner import Habits
+from patchwork_env.agents.partner import BEGINNER, NUM_SEEDS, Habits
 from patchwork_env.core.random import random_below, start_streams
 from tools.site.modules.exports import Export
 from tools.site.modules.nmbr9_memory import memory

@@ -16,7 +16,7 @@ import numpy as np
 from patchwork_env.agents.analysis import Line
 from patchwork_env.agents.base import Actions, BatchAgent, serialized
 from patchwork_env.agents.checkpoints import Checkpoint
-from patchwork_env.agents.options import AIMS, FEWEST_NODES, MOST_NODES, MOST_THREADS, check_budget, spec_of
+from patchwork_env.agents.options import AIMS, MOST_NODES, check_budget, spec_of
 from patchwork_env.agents.patchwork.champion.proofs import (
     ensure_edge,
     solve_root,
@@ -55,7 +55,6 @@ from patchwork_env.agents.patchwork.value.expansion import (
 )
 from patchwork_env.agents.patchwork.value.network import Quantized, Weights, quantized, read_value
 from patchwork_env.agents.patchwork.value.quilt_cache import forget
-from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.compile import kernel
 from patchwork_env.games import PATCHWORK
 from patchwork_env.patchwork.game import Game
@@ -320,9 +319,6 @@ class ChampionAgent(BatchAgent):
             on how they take turns.
         calibrate: True if searches state calibrated probabilities to win. That is right for the shipped
             champion when it plays to win, see :func:`.search.calibrated`.
-
-    Raises:
-        ValueError: A budget or a number of threads is not allowed, or more than one budget is given.
     """
 
     games = (PATCHWORK,)
@@ -341,7 +337,7 @@ class ChampionAgent(BatchAgent):
     ) -> None:
         self.name = name
         self.limits = limits_of(level, nodes, seconds)
-        self.threads = check_between(threads, 1, MOST_THREADS, "threads")
+        self.threads = threads
         self._evaluator, self._calibrate = Evaluator(quantized(weights), payoffs), calibrate
 
     def _new_workspace(self) -> Search:
@@ -413,14 +409,12 @@ class ChampionAgent(BatchAgent):
 
 
 def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Limits:
-    """Return the limits of searches with at most one budget; the root takes no simulation."""
-    check_budget(level=level, nodes=nodes, seconds=seconds)
+    """Return the limits of a search with at most one budget. Creating the root is not a simulation."""
     if seconds is not None:
         return Limits(MOST_NODES - 1, NO_LIMIT, int(seconds * _SOLVED_PER_SECOND), seconds)
     if nodes is not None:
-        check_between(nodes, FEWEST_NODES, MOST_NODES, "nodes")
         return Limits(nodes - 1, NO_LIMIT, nodes * _SOLVED_PER_NODE, None)
-    effort = LEVELS[check_one_of(level or DEFAULT_LEVEL, LEVELS, "level")]
+    effort = LEVELS[level or DEFAULT_LEVEL]
     return Limits(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort, effort // 3, None)
 
 
@@ -439,7 +433,7 @@ def load(
     ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.options.AIMS`, ``"win"`` by default; for
     the rest see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
     """
-    payoffs = _PAYOFFS[check_one_of(DEFAULT_AIM if aim is None else aim, AIMS, "aim")]
+    payoffs = _PAYOFFS[aim or DEFAULT_AIM]
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights = read_value(checkpoint)
     aim_in_name = None if aim == DEFAULT_AIM else aim

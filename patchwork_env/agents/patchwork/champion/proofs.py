@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from patchwork_env.agents.patchwork.champion.search import (
-    EMPTY,
     RULE,
     Evaluator,
     Workspace,
@@ -17,7 +16,6 @@ from patchwork_env.agents.patchwork.value.expansion import Payoffs, expand
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import copy_record
-from patchwork_env.patchwork.components import NUM_PLAYERS
 from patchwork_env.patchwork.engine import apply, is_over
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import add_node, back_up, count_visit
@@ -112,14 +110,9 @@ def _solve_edge(
     tree.edges[edge]["child"] = child
     copy_record(tree.states, child, game, 0)
     if is_solved:
-        player = signed(game[0]["current_player"])
         share, win = margin_of(value) / 2, 1.0 if value > 0 else 0.0
-        values = tree.nodes[child]["values"]
-        write_result(values, evaluator.payoffs, share, -share, win)
-        swap = int(player != tree.nodes[ROOT]["player"])
-        for k in range(NUM_PLAYERS):  # the solver does not know the empty cells: keep the expected ones
-            values[EMPTY + k] = tree.edges[edge]["values"][EMPTY + (k ^ swap)]
-        tree.nodes[child]["player"] = player
+        write_result(tree.nodes[child]["values"], evaluator.payoffs, share, -share, win)
+        tree.nodes[child]["player"] = game[0]["current_player"]
     else:
         finish(tree, evaluator.payoffs, child)
     work.path.nodes[0], work.path.edges[0] = ROOT, edge

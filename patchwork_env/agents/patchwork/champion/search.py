@@ -24,8 +24,8 @@ from patchwork_env.agents.patchwork.value.network import Quantized
 from patchwork_env.agents.patchwork.value.quilt_cache import SEARCH_CACHE_SIZE, forget
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import Floats, copy_record, release_lock, take_lock
-from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED, NUM_PLAYERS
-from patchwork_env.patchwork.engine import MAX_TURNS, apply, empty_cells, is_over, score, winner
+from patchwork_env.patchwork.components import LAST_SPACE, NUM_OFFERED
+from patchwork_env.patchwork.engine import MAX_TURNS, apply, is_over, score, winner
 from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import States
 from patchwork_env.search.best_first import (
@@ -42,8 +42,8 @@ from patchwork_env.search.best_first import (
 )
 from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_path, reset
 
-UTILITY, SCORE, WIN, EMPTY = 0, 2, 4, 6
-"""The first index of each pair of values: utilities, scores, probabilities to win and empty cells."""
+UTILITY, SCORE, WIN = 0, 2, 4
+"""The first index of each pair of values: utilities, scores and probabilities to win."""
 RULE = Rule(exploration=0.8, temperature=0.45, best_weight=0.5)
 """The selection rule of the champion's trees."""
 _LIKELY_BELOW_ROOT = 4
@@ -299,8 +299,6 @@ def finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
     values = tree.nodes[node]["values"]
     win = 1.0 if winner(tree.states, node) == 0 else 0.0
     write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
-    for player in range(NUM_PLAYERS):
-        values[EMPTY + player] = empty_cells(tree.states, node, player)
     tree.nodes[node]["player"] = 0
 
 
@@ -317,8 +315,6 @@ def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win
 def write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
     """Write the values of the ``k``-th successor, for the player who acts."""
     write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
-    for role in range(NUM_PLAYERS):
-        values[EMPTY + role] = expansion.empties[k, role]
 
 
 @kernel

@@ -13,10 +13,17 @@ import numpy as np
 
 from patchwork_env.agents.base import Actions
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
-from patchwork_env.agents.partner import BEGINNER, NEVER_OVERLOOKED, Candidates, Habits, Player, decide
+from patchwork_env.agents.partner import (
+    BEGINNER,
+    NEVER_OVERLOOKED,
+    Candidates,
+    Habits,
+    Player,
+    decide,
+    player_of,
+)
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import search
-from patchwork_env.agents.patchwork.champion.agent import load
 from patchwork_env.agents.patchwork.joints import count_joints
 from patchwork_env.agents.patchwork.placements import (
     NO_ACTION,
@@ -46,7 +53,6 @@ from patchwork_env.patchwork.tables import INCOMES_UP_TO
 from patchwork_env.search.best_first import new_tree
 from patchwork_env.search.tree import ROOT, Tree
 
-_VALUE = SHIPPED_FOLDER / "champion"
 CHAMPION = "instant"  # the level of the champion that is the highest one for people
 HABITS = {
     1: Habits(turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
@@ -72,16 +78,11 @@ _SNUGNESS = 0.7  # points for every pair of empty neighbors that is kept beyond 
 def new_player(level: int) -> Player:
     """Return the player of a level; a level compiles only what it needs."""
     if level not in HABITS:
-        champion = load(read_checkpoint(_VALUE), level=CHAMPION)
-
-        def choose(states: States, streams: Streams, actions: Actions) -> None:
-            actions[:] = champion.act_batch(states)
-
-        return choose
+        return player_of(f"champion:{CHAMPION}")
     habits, candidates = HABITS[level], new_candidates()
     if level == BEGINNER:
         return partial(choose_by_eye, habits, new_expansion(), candidates)
-    weights = quantized(read_value(read_checkpoint(_VALUE)))
+    weights = quantized(read_value(read_checkpoint(SHIPPED_FOLDER / "champion")))
     if not habits.lookahead:
         return partial(choose_by_value, habits, weights, new_expansion(), candidates)
     tree = new_tree(habits.lookahead + 1, search.WIDTH, STATE)

@@ -19,9 +19,7 @@ from patchwork_env.agents.patchwork.value import features
 from patchwork_env.agents.patchwork.value.features import signed
 from patchwork_env.agents.patchwork.value.network import (
     HIDDEN,
-    OTHER_EMPTY,
     OTHER_SCORE,
-    OWN_EMPTY,
     OWN_SCORE,
     Buffer,
     Quantized,
@@ -70,7 +68,6 @@ class Expansion(NamedTuple):
     owns: Floats  # the expected final score of the player who acts, after each action
     others: Floats  # that of the other player
     wins: Floats  # the probability that the player who acts wins
-    empties: Floats  # (MAX_LEGAL_ACTIONS, 2), the expected empty cells of who acts, and of the other player
     quilts: QuiltCache
     legal_set: engine.LegalSet
     ranking: placements.Ranking
@@ -87,7 +84,6 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
         np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
         np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
         np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
-        np.empty((engine.MAX_LEGAL_ACTIONS, 2), np.float32),
         cache,
         np.empty((2, engine.NUM_MAPS), np.uint64),
         placements.new_ranking(),
@@ -225,8 +221,6 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
         if engine.is_over(successor, 0):
             owns[k], others[k] = engine.score(successor, 0, player), engine.score(successor, 0, 1 - player)
             expansion.wins[k] = engine.winner(successor, 0) == player
-            expansion.empties[k, 0] = engine.empty_cells(successor, 0, player)
-            expansion.empties[k, 1] = engine.empty_cells(successor, 0, 1 - player)
         else:
             role = int(successor[0]["current_player"] != player)
             if is_first:
@@ -238,8 +232,6 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
             outputs = buffer["outputs"]
             owns[k], others[k] = outputs[OWN_SCORE + role], outputs[OTHER_SCORE - role]
             expansion.wins[k] = win if role == 0 else 1 - win
-            expansion.empties[k, role] = outputs[OWN_EMPTY]
-            expansion.empties[k, 1 - role] = outputs[OTHER_EMPTY]
 
 
 @kernel(inline=True)
