@@ -48,9 +48,6 @@ class Inputs(NamedTuple):
     rows: Tensor  # int64 (total,), the state of each legal action, ascending
     actions: Tensor  # int64 (total,)
 
-    def to(self, device: torch.device) -> Inputs:
-        return moved(self, device)
-
 
 class Encoded(NamedTuple):
     """The inputs of a network for a batch of states, with their features and legal actions."""
@@ -63,13 +60,10 @@ class Encoded(NamedTuple):
         """Return the states from ``first`` on, up to the one before ``end``."""
         counts, (observations, rows, actions) = self.legal.counts, self.inputs
         states, own = slice(first, end), slice(counts[:first].sum(), counts[:end].sum())
-        rows, listed_rows = rows[own], self.legal.rows[own]
-        if first:
-            rows, listed_rows = rows - first, listed_rows - first
         return Encoded(
-            Inputs(observations[states], rows, actions[own]),
+            Inputs(observations[states], rows[own] - first, actions[own]),
             _picked(self.features, lambda of_states: of_states[states], lambda of_actions: of_actions[own]),
-            LegalLists(counts[states], self.legal.actions[own], listed_rows),
+            LegalLists(counts[states], self.legal.actions[own], self.legal.rows[own] - first),
         )
 
 
@@ -188,11 +182,7 @@ class PolicyNetwork(nn.Module, ABC):
         layout = rules_of(self.game).layout
         self.reads = tuple(reads or self.default_reads or layout.shapes)
         self._columns = [layout.slices[name] for name in self.reads]
-
-    @property
-    def num_read(self) -> int:
-        """The number of entries of an observation that the trunk reads as they are."""
-        return sum(part.stop - part.start for part in self._columns)
+        self.num_read = sum(part.stop - part.start for part in self._columns)
 
     def tensors_of(self, observations: Tensor) -> list[Tensor]:
         """Return the parts of observations ``(n, size)`` that the trunk reads as they are, in its order."""
@@ -290,15 +280,11 @@ class Trunk(nn.Sequential):
     dtype = torch.float32
 
     def forward(self, inputs: Tensor) -> Tensor:
+        through_layers: Callable[[Tensor], Tensor] = super().forward
         if self.dtype == torch.float32:
-            return self._through_layers(inputs)
+            return through_layers(inputs)
         with torch.autocast(inputs.device.type, self.dtype):
-            return self._through_layers(inputs).float()
-
-    def _through_layers(self, inputs: Tensor) -> Tensor:
-        for layer in self:
-            inputs = layer(inputs)
-        return inputs
+            return through_layers(inputs).float()
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
@@ -353,33 +339,21 @@ class NetworkEvaluator:
     """
 
     def __init__(self, network: PolicyNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
-        self._network = copy.deepcopy(network).eval().requires_grad_(False)
-        self._network.prepare_maps(dtype)
-        self._network.trunk.to(self._network.trunk.dtype)  # once, instead of at every evaluation
+        self.network = copy.deepcopy(network).eval().requires_grad_(False)
+        self.network.prepare_maps(dtype)
+        self.network.trunk.to(self.network.trunk.dtype)  # once, instead of at every evaluation
 
     def __call__(self, states: States) -> Evaluation:
         """Return the policy and the values of states, if any, none of which is over."""
-        return self.with_successor_values(self.encode(states))[0]
-
-    def encode(self, states: States, shared: Shared | None = None) -> Encoded:
-        """Return states as these networks read them; see :meth:`PolicyNetwork.encode_fully`."""
-        return self._network.encode_fully(states, shared)
+        return self.with_successor_values(self.network.encode_fully(states))[0]
 
     def with_successor_values(self, encoded: Encoded) -> tuple[Evaluation, npt.NDArray[np.float32]]:
         """Return the same, and the values after each kind, float32 ``(n, *successor_values_shape)``."""
         inputs, features, legal = encoded
         with torch.inference_mode():
-            output = self._network(inputs, features=features)
+            output = self.network(inputs, features=features)
         log_probabilities, _, values, successor_values = (tensor.cpu().numpy() for tensor in output)
         return Evaluation(legal.counts, legal.actions, log_probabilities, values), successor_values
-
-    @property
-    def device(self) -> torch.device:
-        return self._network.device
-
-    @property
-    def successor_values_shape(self) -> tuple[int, int]:
-        return self._network.successor_values_shape
 
 
 # --- files --------------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecMonitor, VecNormali
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
 from torch import Tensor, nn
 
-from patchwork_env.agents import ragged
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork, network_class
+from patchwork_env.agents.ragged import sample_legal
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import complete
@@ -247,10 +247,7 @@ class MaskablePolicyAgent(SamplingAgent):
         if not self.sample:
             actions: Actions = distribution.mode().cpu().numpy()
             return actions
-        rows, legal = np.nonzero(masks)
-        log_probabilities = distribution.distribution.logits.cpu().numpy()[rows, legal]
-        counts = np.bincount(rows, minlength=len(states))
-        return legal[ragged.sample(counts, log_probabilities, self._random.random(len(states)))]
+        return sample_legal(states, distribution.distribution.logits.cpu().numpy(), self._random)
 
 
 def _forget_gradients(policy: Any) -> None:

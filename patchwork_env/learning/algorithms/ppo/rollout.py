@@ -69,10 +69,11 @@ def choose(
     first, *others = (np.flatnonzero(policy_ids == number) for number in range(len(evaluators)))
     # The states of the first policy are divided among the threads, those of another one stay together. On a
     # GPU a policy evaluates all of its states at once, and threads divide what comes before.
-    threads, shared = divided_by(threads, evaluators[0].device)
+    network = evaluators[0].network
+    threads, shared = divided_by(threads, network.device)
     parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
     parts += [part for part in zip(evaluators[1:], others, strict=True) if len(part[1])]
-    successor_values = np.zeros((len(states), *evaluators[0].successor_values_shape), np.float32)
+    successor_values = np.zeros((len(states), *network.successor_values_shape), np.float32)
 
     def ask(evaluator: NetworkEvaluator, rows: npt.NDArray[np.int64], encoded: Encoded) -> Evaluation:
         evaluation, found = evaluator.with_successor_values(encoded)
@@ -82,7 +83,7 @@ def choose(
 
     def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> _Answers:
         """Encode a share of the states at once; its first part is one of the first policy's."""
-        encoded = evaluators[0].encode(states[np.concatenate([rows for _, rows in share])], shared)
+        encoded = network.encode_fully(states[np.concatenate([rows for _, rows in share])], shared)
         ends = np.cumsum([len(rows) for _, rows in share])
         listed = [encoded.part(end - len(rows), end) for (_, rows), end in zip(share, ends, strict=True)]
         found = [ask(*part, own) for part, own in zip(share, listed, strict=True)]
