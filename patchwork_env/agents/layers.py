@@ -37,8 +37,8 @@ _ENDS = -(2**15), 2**15 - 1
 
 # --- sums of rows -------------------------------------------------------------------------------------------
 #
-# Written as two nested loops, the inner one over the entries of a row, such a sum is stored and loaded again
-# with every row, which takes several times as long as keeping it in vector registers.
+# Two nested loops, the inner one over the entries of a row, would store and load the sum for every row. That
+# takes several times as long as keeping it in vector registers.
 
 
 def rows_adder(width: int, sign: int = 1) -> Callable[[Any, Any, Rows, int], None]:
@@ -186,7 +186,7 @@ def _total(builder: Any, first: Any, num_sums: int, count: Any, term: Callable[.
 def _check_rows(
     context: Any, builder: Any, arrays: list[Any], count: Any, row_of: Callable[..., Any]
 ) -> None:
-    """Let the loop raise IndexError before it reads beyond an array, as Numba's own code does then."""
+    """Raise IndexError before the loop reads past the end of an array, as Numba's own checks do."""
     _, rows, selected = (cgutils.unpack_tuple(builder, array.shape)[0] for array in arrays)
     with cgutils.for_range(builder, count) as loop:
         cgutils.do_boundscheck(context, builder, loop.index, selected)
@@ -212,12 +212,12 @@ def _call(builder: Any, name: str, *args: Any) -> Any:
 
 
 def _saturated(numbers: Any) -> Any:
-    """Convert integers to int16; those beyond its range become its ends."""
+    """Convert integers to int16, clipped to its range."""
     return np.clip(numbers, *_ENDS).astype(np.int16)
 
 
 def _to_shorts(builder: Any, values: Any) -> Any:
-    """Convert a vector of int32 as :func:`_saturated` does, in a form that LLVM knows as one instruction."""
+    """Convert a vector of int32 as :func:`_saturated` does, in a form that becomes one instruction."""
     for name, end in zip(("llvm.smax", "llvm.smin"), _ENDS, strict=True):
         values = _call(builder, name, values, ir.Constant(values.type, [end] * values.type.count))
     return builder.trunc(values, ir.VectorType(INT16, values.type.count))
@@ -226,10 +226,10 @@ def _to_shorts(builder: Any, values: Any) -> Any:
 def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], None]:
     """Return a compiled ``write(out, bias, matrix, inputs, shift)``.
 
-    It writes ``bias + inputs @ matrix``, divided by ``2 ** shift`` and rounded, to ``out``, int16
-    ``(width,)``; what is beyond its range becomes its end. ``bias`` is int32 ``(width,)``, ``inputs`` int16
-    ``(2 n,)``, and ``matrix`` int16 ``(n, width, 2)``: row ``k`` has the factors of inputs ``2 k`` and
-    ``2 k + 1``. All arrays are contiguous, sums are int32, and ``shift`` is at least 1.
+    It writes ``bias + inputs @ matrix``, divided by ``2 ** shift``, rounded and clipped, to ``out``, int16
+    ``(width,)``. ``bias`` is int32 ``(width,)``, ``inputs`` int16 ``(2 n,)``, and ``matrix`` int16
+    ``(n, width, 2)``: row ``k`` has the factors of inputs ``2 k`` and ``2 k + 1``. All arrays are contiguous,
+    sums are int32, and ``shift`` is at least 1.
     """
 
     def write_in_python(out: Shorts, bias: Rows, matrix: Shorts, inputs: Shorts, shift: int) -> None:
@@ -269,7 +269,7 @@ def integer_layer(width: int) -> Callable[[Shorts, Rows, Shorts, Shorts, int], N
 
 
 def _add_products(builder: Any, matrix: Any, inputs: Any, k: Any, total: Any) -> Any:
-    """Return the total and two products more in each lane, in the form that LLVM knows as one instruction."""
+    """Add two products to the total in each lane, in a form that becomes one instruction."""
     lanes = total.type
     pairs, wide = ir.VectorType(INT16, 2 * lanes.count), ir.VectorType(INT32, 2 * lanes.count)
     pair = builder.load(builder.gep(builder.bitcast(inputs.data, INT32.as_pointer()), [k]), align=2)
@@ -285,8 +285,7 @@ def _add_products(builder: Any, matrix: Any, inputs: Any, k: Any, total: Any) ->
 def rectifier(width: int, shift: int) -> Callable[[Shorts, Shorts | Rows], None]:
     """Return a compiled ``write(out, numbers)``, which divides numbers below 0 by ``2 ** shift``.
 
-    ``numbers`` is int16 or int32 ``(width,)``; those beyond int16 become its ends first. ``out`` is int16
-    ``(width,)``.
+    ``numbers`` is int16 or int32 ``(width,)``, clipped to int16 first. ``out`` is int16 ``(width,)``.
     """
 
     def write_in_python(out: Shorts, numbers: Shorts | Rows) -> None:

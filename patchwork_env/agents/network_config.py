@@ -25,13 +25,13 @@ class NetworkConfig(Section):
     channels: Fixed[Channels] = 0
     """Number of channels of the convolutions over quilts, in Patchwork; 0 leaves the convolutions out."""
     features: Fixed[bool] = True
-    """Whether the network reads figures that are counted for it: how boards lie, what actions lead to."""
+    """Whether the network reads computed features: figures of the boards, and effects of actions."""
     offers: Fixed[bool] = False
-    """Whether it also reads what the patches that are offered after every move are worth, in Patchwork; needs
+    """Whether it also reads features of the patches offered after each move, in Patchwork; needs
     ``features``."""
     lookahead: bool = False
-    """Whether it judges kinds of move also by its value of the position after each, in Patchwork; needs
-    ``features`` and takes twice the time, in PPO a third more. PPO can begin late with it:
+    """Whether its policy also depends on its value of the position after each kind of move, in Patchwork.
+    Needs ``features`` and takes twice the time, in PPO a third more. PPO can turn it on late:
     ``ppo.lookahead_from``."""
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Policy networks of all games: what they share, the agent that plays one, evaluations, and files."""
+"""Policy networks: their base class, encoded batches, the agent that plays one, evaluation, and files."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from patchwork_env.core.sections import read_section
 from patchwork_env.games import part_of, rules_of
 from patchwork_env.search import Evaluation
 
-HEAD_GAIN = 0.01  # the gain of layers whose outputs are those of the network
+HEAD_GAIN = 0.01  # the initial gain of output layers
 NEW: Mapping[str, Any] = {"device": "cpu", "dtype": torch.float32}
-"""The arguments of every tensor of a new network: the defaults of PyTorch are the user's."""
+"""Arguments for new tensors, so that no network depends on the user's default device and dtype."""
 
 
 class Inputs(NamedTuple):
     """The inputs of a network for ``n`` states with ``total`` legal actions."""
 
-    observations: Tensor  # float32 (n, size), what the players to move see
+    observations: Tensor  # float32 (n, size), of the players to move
     rows: Tensor  # int64 (total,), the state of each legal action, ascending
     actions: Tensor  # int64 (total,)
 
@@ -57,7 +57,7 @@ class Encoded(NamedTuple):
     legal: LegalLists
 
     def part(self, first: int, end: int) -> Encoded:
-        """Return the states from ``first`` on, up to the one before ``end``."""
+        """Return the states ``first ... end - 1``."""
         counts, (observations, rows, actions) = self.legal.counts, self.inputs
         states, own = slice(first, end), slice(counts[:first].sum(), counts[:end].sum())
         return Encoded(
@@ -73,7 +73,7 @@ class KeptStates(NamedTuple):
     counts: npt.NDArray[np.int64]  # (n,), the legal actions of each state
     observations: Tensor  # float32 (n, size)
     actions: Tensor  # int16 (total,)
-    features: Any  # packed; None if they are computed again
+    features: Any  # packed; with None, the network computes them again
 
     def read(self, chosen: npt.NDArray[np.int64]) -> tuple[Inputs, Any]:
         """Return the inputs and features of some states, by their indices ``(k,)``."""
@@ -105,8 +105,8 @@ class KeptStates(NamedTuple):
 
 class _Chosen(NamedTuple):
     states: Tensor  # int64 (k,)
-    counts: Tensor  # int64 (k,), of their actions
-    shifts: Tensor  # int64 (k,), where their actions begin in the copy, minus where in the result
+    counts: Tensor  # int64 (k,), the numbers of their actions
+    shifts: Tensor  # int64 (k,), the index of the first action in the copy, minus that in the result
 
 
 def kept(encoded: Encoded) -> KeptStates:
@@ -126,7 +126,7 @@ def joined(parts: Sequence[KeptStates]) -> KeptStates:
 def _picked(
     features: Any, of_states: Callable[[Tensor], Tensor], of_actions: Callable[[Tensor], Tensor]
 ) -> Any:
-    """Return a part of features, by functions of the tensors of states and of that of actions."""
+    """Select rows of features: of the last tensor by ``of_actions``, of the others by ``of_states``."""
     if features is None:
         return None
     *first, last = features
@@ -141,7 +141,7 @@ _Tensors = TypeVar("_Tensors", bound="tuple[Tensor, ...] | None")
 
 
 def moved(tensors: _Tensors, device: torch.device) -> _Tensors:
-    """Return a named tuple of tensors on a device; to a GPU they are copied while the processor goes on."""
+    """Return a named tuple of tensors on a device; copies to a GPU are asynchronous."""
     if tensors is None or device.type == "cpu":
         return tensors
     if device.type == "cuda":
@@ -150,7 +150,7 @@ def moved(tensors: _Tensors, device: torch.device) -> _Tensors:
 
 
 Shared = Callable[[Callable[[States], Encoded], States], Sequence[Encoded]]
-"""Calls a function with parts of states that follow each other, perhaps at the same time."""
+"""Calls a function for consecutive parts of the states, perhaps in parallel."""
 
 
 class Output(NamedTuple):
@@ -163,11 +163,11 @@ class Output(NamedTuple):
 
 
 class PolicyNetwork(nn.Module, ABC):
-    """Policy and value of the player to move in a game, of the sizes ``config``.
+    """A network for the policy and the value of the player to move; ``config`` has its settings.
 
     Policy and value share the layers ``trunk``; :meth:`kinds_of` numbers ``num_kinds`` kinds of action.
-    ``reads`` names the tensors of observations that the trunk reads as they are; by default
-    ``default_reads``, or all tensors if that is empty.
+    ``reads`` names the observation tensors that the trunk reads unchanged: by default ``default_reads``, or
+    all tensors if that is empty.
     """
 
     game: ClassVar[str]
@@ -185,7 +185,7 @@ class PolicyNetwork(nn.Module, ABC):
         self.num_read = sum(part.stop - part.start for part in self._columns)
 
     def tensors_of(self, observations: Tensor) -> list[Tensor]:
-        """Return the parts of observations ``(n, size)`` that the trunk reads as they are, in its order."""
+        """Return the tensors of observations ``(n, size)`` that the trunk reads unchanged, in its order."""
         return [observations[:, part] for part in self._columns]
 
     @property
@@ -194,40 +194,40 @@ class PolicyNetwork(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: Inputs, successor_values: Tensor | None = None, features: Any = None) -> Output:
-        """Evaluate a batch; a state without legal actions is no error.
+        """Evaluate a batch, in which states may have no legal actions.
 
         ``successor_values`` are those of an earlier evaluation; with None, a network may look ahead now.
-        ``features`` are what :meth:`features_of` says of the inputs; with None, they are worked out now.
+        ``features`` are those of :meth:`features_of`; with None, they are computed now.
         """
 
     @abstractmethod
     def features_of(self, inputs: Inputs) -> Any:
-        """Return what compiled code adds to inputs: a named tuple of tensors on their device, or None.
+        """Compute the features of inputs: a named tuple of tensors on the same device, or None.
 
-        The last tensor has a row for each legal action, the others one for each state. Its ``packed()`` is
-        the same in less memory, or None if that is not worth it, and has ``unpacked()``.
+        The last tensor has a row for each legal action, the others one for each state. The tuple's
+        ``packed()`` returns a smaller copy, which has ``unpacked()``, or None to compute them again.
         """
 
     @abstractmethod
     def values(self, observations: Tensor) -> Tensor:
-        """Return the values ``(n,)`` alone, without the work on the policy."""
+        """Return the values ``(n,)`` without computing the policy."""
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether values of the positions after moves are part of the policy at present."""
+        """Whether the policy depends on the values of successors, with the current weights."""
         return False
 
     @property
     def successor_values_shape(self) -> tuple[int, int]:
-        """The kinds of moves of a state, and the numbers for each: none without looking ahead."""
+        """The number of kinds of action, and that of values for each: 0 without look-ahead."""
         return self.num_kinds, 0
 
     def look_ahead(self, factor: float) -> None:
-        """Set what a value of 1 after a kind of move adds to its logit; with 0 nothing looks ahead."""
+        """Set the addition to a kind's logit for a successor with the value 1; 0 turns look-ahead off."""
         raise NotImplementedError(f"networks for {self.game} do not look ahead")
 
     def prepare_maps(self, dtype: torch.dtype) -> None:
-        """Make maps of placements, if any, by products of this type; the weights must stay as they are."""
+        """Precompute factors of placement maps, if any, for a dtype; the weights must not change later."""
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
@@ -236,12 +236,12 @@ class PolicyNetwork(nn.Module, ABC):
 
     @staticmethod
     def encode(states: States) -> tuple[Inputs, LegalLists]:
-        """Return the network's inputs for states, none of which is over, and their legal actions."""
+        """Return the inputs for states of running games, and their legal actions."""
         legal = legal_lists(states)
         return Inputs(*map(torch.from_numpy, (observations_of(states), legal.rows, legal.actions))), legal
 
     def encode_fully(self, states: States, shared: Shared | None = None) -> Encoded:
-        """Return states with their features, on the network's device; ``shared`` divides the work."""
+        """Encode states with features, on the network's device; ``shared`` divides the work."""
         device = self.device
 
         def encode(states: States) -> Encoded:
@@ -272,9 +272,9 @@ def network_class(game: str) -> type[PolicyNetwork]:
 
 
 class Trunk(nn.Sequential):
-    """The layers that policy and value share; products are of the type ``dtype``, all else float32.
+    """The layers that policy and value share. Matrix products have the ``dtype``, all else is float32.
 
-    Training in bfloat16 takes a third of the time on processors that have it.
+    Training in bfloat16 takes a third of the time on processors with instructions for it.
     """
 
     dtype = torch.float32
@@ -288,14 +288,14 @@ class Trunk(nn.Sequential):
 
 
 def new_trunk(inputs: int, config: NetworkConfig) -> Trunk:
-    """Return fully connected layers of rectified units, with a configuration's ``width`` and ``depth``."""
+    """Return fully connected layers with ReLU, of a configuration's ``width`` and ``depth``."""
     sizes = pairwise([inputs, *[config.width] * config.depth])
     layers = ((nn.Linear(*pair, **NEW), nn.ReLU()) for pair in sizes)
     return Trunk(*(module for layer in layers for module in layer))
 
 
 def initialize(layers: Iterable[nn.Module], gain: float = 2**0.5) -> None:
-    """Draw the weights of the fully connected layers, by default those of rectified units."""
+    """Draw orthogonal weights for fully connected layers, by default with the gain for ReLU."""
     for layer in layers:
         if isinstance(layer, nn.Linear):
             nn.init.orthogonal_(layer.weight, gain)
@@ -306,9 +306,9 @@ def initialize(layers: Iterable[nn.Module], gain: float = 2**0.5) -> None:
 
 
 class PolicyAgent(SamplingAgent):
-    """Plays the present weights of a policy network, on any device, without search, also while it learns.
+    """Plays the current weights of a policy network without search, also during training.
 
-    Unless it draws its actions, it plays the most probable one of the most probable kind.
+    Unless it samples, it plays the most probable action of the most probable kind.
     """
 
     def __init__(
@@ -332,10 +332,10 @@ class PolicyAgent(SamplingAgent):
 
 
 class NetworkEvaluator:
-    """Evaluates states, on the device of a network, with the weights that it has now.
+    """Evaluates states with a copy of a network's current weights, on the same device.
 
-    ``dtype`` is the type of the products that make maps of placements: bfloat16 takes half the time on a CPU
-    with AVX-512 BF16.
+    ``dtype`` is that of the products in placement maps: bfloat16 takes half the time on a CPU with AVX-512
+    BF16.
     """
 
     def __init__(self, network: PolicyNetwork, dtype: torch.dtype = torch.bfloat16) -> None:
@@ -344,11 +344,11 @@ class NetworkEvaluator:
         self.network.trunk.to(self.network.trunk.dtype)  # once, instead of at every evaluation
 
     def __call__(self, states: States) -> Evaluation:
-        """Return the policy and the values of states, if any, none of which is over."""
+        """Return the policy and the values of states of running games; there may be none."""
         return self.with_successor_values(self.network.encode_fully(states))[0]
 
     def with_successor_values(self, encoded: Encoded) -> tuple[Evaluation, npt.NDArray[np.float32]]:
-        """Return the same, and the values after each kind, float32 ``(n, *successor_values_shape)``."""
+        """Evaluate states; also return successor values, float32 ``(n, *successor_values_shape)``."""
         inputs, features, legal = encoded
         with torch.inference_mode():
             output = self.network(inputs, features=features)
@@ -365,7 +365,7 @@ _Module = TypeVar("_Module", bound=nn.Module)
 def save_policy(
     folder: str | os.PathLike[str], network: PolicyNetwork, info: dict[str, Any] | None = None
 ) -> None:
-    """Write a policy as a new checkpoint folder, or nothing; ``info``, JSON, is about its making."""
+    """Write a policy atomically as a new checkpoint folder; ``info``, JSON, says how it was made."""
     write_folder(Path(folder), lambda target: write_policy(target, network, info))
 
 
@@ -392,15 +392,15 @@ def load(checkpoint: checkpoints.Checkpoint, seed: int | None = None, *, sample:
 
 
 def weight_shapes(make: Callable[[], nn.Module]) -> checkpoints.Shapes:
-    """Return the shapes of the weights of a module by name; nothing is allocated."""
+    """Return the shapes of a module's weights by name, without allocating them."""
     with _NothingAllocated():
         return {name: tuple(tensor.shape) for name, tensor in make().state_dict().items()}
 
 
 class _NothingAllocated(TorchFunctionMode):
-    """Moves new tensors to the device "meta", and leaves out normal distributions.
+    """Creates tensors on the device "meta", and skips normal distributions.
 
-    On that device, those would import the compiler of PyTorch.
+    On that device they would import PyTorch's compiler.
     """
 
     def __torch_function__(self, function: Any, types: Any, arguments: Any = (), options: Any = None) -> Any:
@@ -413,7 +413,7 @@ class _NothingAllocated(TorchFunctionMode):
 
 
 def with_weights(make: Callable[[], _Module], weights: Mapping[str, npt.NDArray[np.float32]]) -> _Module:
-    """Make a module with these weights, ready to be evaluated."""
+    """Make a module with these weights, in evaluation mode."""
     module = make()
     module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     return module.eval()

@@ -1,4 +1,4 @@
-"""Levels for people: agents that are weaker by mistakes that people make, from a beginner to the champion.
+"""Levels for people: agents that make the mistakes that people make, from a beginner to the champion.
 
 The part ``levels`` of a game has the habits of every level and judges moves.
 """
@@ -21,42 +21,42 @@ from patchwork_env.core.random import Streams, random_below
 from patchwork_env.games import games_with, part_of, rules_of
 
 BEGINNER, DEFAULT_LEVEL, CHAMPION = 1, 3, 5
-"""The lowest level, the one that is played unless another is given, and the highest."""
-NEVER_OVERLOOKED = -1  # stands for the orientation of moves that have none
+"""The lowest level, the default, and the highest."""
+NEVER_OVERLOOKED = -1  # in place of the orientation, for moves without one
 _UNFLIPPED = NUM_ORIENTATIONS // 2
 _STEPS = 1 << 16
 NUM_SEEDS = 2**31 - 1  # the number of seeds that an agent as a player may get
 
 Player = Callable[[States, Streams, Actions], None]
-"""One level of one game: writes the actions ``(n,)`` of states ``(n,)``, by numbers of ``streams[0]``."""
+"""One level of one game: writes the actions ``(n,)`` of states ``(n,)``, with numbers of ``streams[0]``."""
 
 
 class Habits(NamedTuple):
-    """A player's view of the moves of a position; errors are standard deviations in points of a game."""
+    """The mistakes of a player; errors are standard deviations in points."""
 
-    turning: float  # the chance that a piece is tried in each orientation to which it can be turned
-    misjudging: float  # the error about a group of moves, such as those with one patch
-    carelessness: float  # the error about a single move
-    lapses: float = 0.0  # the share of moves that are made without much thought
-    lapse: float = 0.0  # the error about a group of moves then
-    flipping: float = 1.0  # the chance of each orientation for which a piece has to be flipped as well
-    placements: int = 16  # of a piece that are looked at, the snuggest ones
-    lookahead: int = 0  # positions that are thought through ahead
+    turning: float  # the probability of trying each orientation of a piece that is not flipped
+    misjudging: float  # the error that a group of moves shares, such as those with one patch
+    carelessness: float  # the error of a single move
+    lapses: float = 0.0  # the share of moves that are made in haste
+    lapse: float = 0.0  # the error that a group shares in haste
+    flipping: float = 1.0  # the probability of trying each flipped orientation
+    placements: int = 16  # the number of placements considered for a piece: the snuggest ones
+    lookahead: int = 0  # the number of positions that a search adds
 
 
 class Candidates(NamedTuple):
-    """The moves that a player considers, ascending, ``most`` of them at most."""
+    """The moves that a player considers, ascending, at most ``most``."""
 
     actions: npt.NDArray[np.int64]  # (most,)
     values: npt.NDArray[np.float64]  # (most,), in points
-    groups: npt.NDArray[np.int64]  # (most,), the group in which each is misjudged
-    orientations: npt.NDArray[np.int64]  # (most,), the one that has to be tried, or NEVER_OVERLOOKED
+    groups: npt.NDArray[np.int64]  # (most,), the group of each, which shares an error
+    orientations: npt.NDArray[np.int64]  # (most,), the one that must be tried, or NEVER_OVERLOOKED
     errors: npt.NDArray[np.float64]  # (groups,)
-    tried: npt.NDArray[np.uint8]  # (orientations,), all those of one piece after the other
+    tried: npt.NDArray[np.uint8]  # (orientations,), piece by piece
 
 
 def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
-    """Return room for the moves of a position in one thread."""
+    """Allocate the arrays for one position; every thread needs its own."""
     return Candidates(
         np.empty(most, np.int64),
         np.empty(most),
@@ -68,9 +68,9 @@ def new_candidates(most: int, groups: int, orientations: int) -> Candidates:
 
 
 class PartnerAgent(DrawingAgent):
-    """Plays like people of a level: weaker by mistakes that they make, not by random moves.
+    """Plays like people of a level: with mistakes that people make, not with random moves.
 
-    The ``level`` is one from 1, a beginner's, to 5, the champion's; None for :data:`DEFAULT_LEVEL`.
+    The ``level`` is 1 for a beginner to 5 for the champion; None means :data:`DEFAULT_LEVEL`.
     """
 
     games = games_with("levels")
@@ -104,7 +104,7 @@ def player_of(spec: str) -> Player:
 
 @kernel
 def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams) -> int:
-    """Return the move that seems best among the first ``count``, or the first if none of them is tried."""
+    """Return the move that seems best among the first ``count``, or the first if none was tried."""
     errors, tried = candidates.errors, candidates.tried
     deviation = habits.lapse if _happens(habits.lapses, streams) else habits.misjudging
     for group in range(len(errors)):
@@ -129,7 +129,7 @@ def _happens(chance: float, streams: Streams) -> bool:
 
 @kernel(inline=True)
 def _draw_error(streams: Streams) -> float:
-    """Return a number with mean 0 and standard deviation 1, never beyond 3."""
+    """Draw a number from -3 to 3, with mean 0 and standard deviation 1."""
     total = 0
     for _ in range(3):
         total += random_below(streams, 0, _STEPS)

@@ -1,4 +1,4 @@
-"""The inputs of networks for a batch: observations, and legal actions as one flat list; choices from it.
+"""Batches for networks: observations, legal actions as one flat list, and choices from it.
 
 The lists of the states are concatenated. A state of Patchwork has 79 legal actions on average and at
 most 1345 of 2026, so lists cost a fraction of masks.
@@ -56,7 +56,7 @@ def observations_of(states: States) -> Observation:
 
 @kernel
 def copy_lists(source: npt.NDArray[Any], begins: Indices, counts: Indices, out: npt.NDArray[Any]) -> None:
-    """Concatenate parts of ``source`` in ``out``: from each of ``begins`` on, so many."""
+    """Concatenate parts of ``source`` in ``out``: ``counts[i]`` entries from ``begins[i]`` on."""
     end = 0
     for i in range(len(begins)):
         begin, end = end, end + counts[i]
@@ -109,7 +109,7 @@ def sample(counts: Indices, log_probabilities: Floats, uniforms: npt.NDArray[np.
 
 
 def sample_legal(states: States, log_probabilities: Floats, random: np.random.Generator) -> Indices:
-    """Return a legal action of each state, int64 ``(n,)``, by those of all actions, ``(n, num_actions)``."""
+    """Draw a legal action for each state, int64 ``(n,)``; probabilities are ``(n, num_actions)``."""
     legal = legal_lists(states)
     of_legal = log_probabilities[legal.rows, legal.actions]
     return legal.actions[sample(legal.counts, of_legal, random.random(len(states)))]

@@ -26,7 +26,7 @@ def hierarchical_policy(
 ) -> tuple[Tensor, Tensor]:
     """Return log-probabilities of legal actions, ``(total,)``, and entropies of states in nats, ``(n,)``.
 
-    ``log p(action) = log p(kind) + log p(action | kind)``. A state without legal actions is no error.
+    ``log p(action) = log p(kind) + log p(action | kind)``. States may have no legal actions.
 
     Args:
         kind_logits: ``(n, kinds)``, the logits of the kinds of action.
@@ -63,8 +63,8 @@ def scattered_policy(
 def ragged_products(weights: Tensor, features: Tensor, rows: Tensor) -> Tensor:
     """Return the product of each action's features with the weights of its state, ``(total,)``.
 
-    The weights are ``(n, k)``; the features, ``(total, k)``, are constants: no gradient reaches them. Of each
-    action ``rows``, int64 ``(total,)``, has the state that it belongs to, ascending.
+    The weights are ``(n, k)``; the features, ``(total, k)``, are constants without a gradient. ``rows``,
+    int64 ``(total,)``, has the state of each action, ascending.
     """
     if weights.device.type == "cpu":
         products: Tensor = _CompiledProducts.apply(weights, features, rows)  # type: ignore[no-untyped-call]
@@ -119,7 +119,7 @@ def _write_policy(
     probabilities: Floats,
     entropies: Floats,
 ) -> None:
-    """Write a policy; each exponential is worked out once, as they take most of the time."""
+    """Write a policy; each exponential is computed once, because they take most of the time."""
     highest, sums = np.empty(kind_logits.shape[1], np.float32), np.empty(kind_logits.shape[1], np.float32)
     begin = 0
     while begin < len(rows):
@@ -184,7 +184,7 @@ def _write_gradients(
         shares[:] = 0
         total, of_entropy = np.float32(0), of_entropies[rows[begin]]
         for k in range(begin, end):
-            # In float32 throughout: the literal 1 alone would make it float64, which is slower.
+            # In float32 throughout: a literal 1 would make it float64, which is slower.
             factor = np.float32(1) + log_probabilities[k]
             of_scores[k] = of_logs[k] - of_entropy * probabilities[k] * factor
             shares[kinds[k]] += probabilities[k]

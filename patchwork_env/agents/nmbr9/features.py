@@ -1,15 +1,15 @@
-"""The features of a player's table for the value: rows of two learned tables and a few numbers.
+"""The features of a player's table for the learned value: rows of two learned tables and a few numbers.
 
-The relief (:mod:`.relief`) is listed in the first table. All else has ranges of rows in the second table;
-numbers beyond a range count as its last one. The next tile is one of those left, as in a deck of unknown
-order.
+The relief (:mod:`.relief`) selects rows of the first table. Every other feature has a range of rows in the
+second table, and larger numbers count as its last row. The next tile is one of those left, as in a deck of
+unknown order.
 
-The ways in which each tile fits on a level are counted for ten tiles at once, in about two microseconds. The
-cells of a level are a string of bits, row after row of the level below, with three zeros after each row, so
-that no tile reaches from one row into the next. A shift of the string moves it by rows and columns, and a
-tile fits where all its cells are free. Where blocks are free, two or three cells in a line or four in a
-square, is computed once for all tiles. Of a level above more than :data:`MOST_COLUMNS` columns, or more bits
-than :data:`NUM_WORDS` words have, only the middle is counted.
+The placements of ten tiles on a level are counted together, in about two microseconds. The cells of a level
+are a string of bits, one row of the level below after another, with three zeros after each row, so that no
+tile reaches into the next row. A shift of the string moves it by rows and columns, and a tile fits where all
+its cells are free. The free blocks (two or three cells in a line, or four in a square) are computed once for
+all tiles. If the level below spans more than :data:`MOST_COLUMNS` columns, or more bits than
+:data:`NUM_WORDS` words hold, only its middle is counted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tile(NamedTuple):
 
 
 class Window(NamedTuple):
-    """The part of a level that is counted, the bits of a row, and the words of all rows."""
+    """The part of a level that is counted, the number of bits of a row, and that of words of all rows."""
 
     top: int
     left: int
@@ -179,7 +179,7 @@ def box_of(level: int, placed: int, buffer: Record) -> tuple[int, int, int, int,
 
 @kernel(inline=True)
 def _window_of(top: int, left: int, bottom: int, right: int) -> Window:
-    """Return the middle of a box, as much of it as can be counted."""
+    """Return the largest middle part of a box that can be counted."""
     if right - left > MOST_COLUMNS:
         left += (right - left - MOST_COLUMNS) // 2
         right = left + MOST_COLUMNS
@@ -225,7 +225,7 @@ def _shifted(words: Words, j: int, shift: np.uint64) -> np.uint64:
 
 @kernel(inline=True)
 def _write_blocks(strings: Words, window: Window, all_of: bool) -> None:
-    """Write where all cells of each block have their bit, or where any of them has, from single cells."""
+    """Write where all cells of each block are set, or any of them, from the bits of single cells."""
     _join(strings, _ROW_2, _SINGLE, 1, window.words, all_of)
     _join(strings, _COLUMN_2, _SINGLE, window.stride, window.words, all_of)
     _join(strings, _ROW_3, _ROW_2, 1, window.words, all_of)
@@ -235,7 +235,7 @@ def _write_blocks(strings: Words, window: Window, all_of: bool) -> None:
 
 @kernel(inline=True)
 def _join(strings: Words, out: int, block: int, shift: int, words: int, all_of: bool) -> None:
-    """Join a block with the same one further on to a larger one."""
+    """Join a block with its shifted copy to a larger block."""
     for j in range(words):
         other = _shifted(strings[block], j, _U(shift))
         strings[out, j] = strings[block, j] & other if all_of else strings[block, j] | other
@@ -286,8 +286,8 @@ def _discount_single_supports(
 
 # --- features ---------------------------------------------------------------------------------------------
 
-_COPIES = 3  # digits with that many tiles left, or more, count as alike
-_LEVELS = 7  # the highest level that is told apart from those above it; level 0 lies on the table itself
+_COPIES = 3  # larger numbers of tiles left of a digit count as this one
+_LEVELS = 7  # higher levels count as this one; level 0 is the table itself
 _FIT_CLASSES = np.searchsorted([0, 1, 2, 4, 7, 12, 20, 36], np.arange(513)).astype(np.int64)
 _NUM_FIT_CLASSES = int(_FIT_CLASSES.max())
 """Classes of numbers of placements above 0, which has no row: 1, 2, 3-4, 5-7, 8-12, 13-20, 21-36 and more."""
@@ -315,7 +315,7 @@ FIELDS = {
 
 @kernel
 def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
-    """List the rows of a table with ``number`` levels and ``left`` tiles to come; return how many."""
+    """List the rows of a table with ``number`` levels and ``left`` tiles to come; return their number."""
     remaining, fits = buffer["remaining"], buffer["fits"]
     rows[0] = _LEFT + min(left, MAX_CARDS)
     count = 1

@@ -1,4 +1,4 @@
-"""Levels for people in NMBR 9: how each judges placements, by eye or by the champion's learned value."""
+"""Levels for people in NMBR 9: they judge placements by eye, or by the champion's learned value."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HABITS = {
 
 
 def new_player(level: int) -> Player:
-    """Return the player of a level, with the kernels that it needs and no others."""
+    """Return the player of a level; this compiles only the kernels that it needs."""
     if level not in HABITS:
         return player_of(f"nmbr9_champion:nodes={CHAMPION_NODES}")
     expansion, candidates = new_expansion(), new_candidates()
@@ -47,7 +47,7 @@ def new_player(level: int) -> Player:
 
 
 def new_candidates() -> Candidates:
-    """Return room for the placements of a tile in one thread; those on one level are misjudged together."""
+    """Allocate the arrays for one tile, for one thread; the placements on one level are a group."""
     return new_candidates_of(MAX_LEGAL_ACTIONS, MAX_LEVELS + 1, NUM_TURNS)
 
 
@@ -60,7 +60,7 @@ def choose_by_eye(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Write the actions of a beginner, who wants to get up, and sees nothing of the tiles to come."""
+    """Write the actions of a beginner, who likes high levels and does not think of later tiles."""
     for i in range(len(states)):
         digit = digit_to_place(states, i)
         legal(states, i, expansion.maps)

@@ -1,23 +1,21 @@
 """A policy and value network for NMBR 9, which scores the legal placements alone.
 
-Legal actions are 240 of 16,394 on average in random play, and only they enter the softmax. In free order the
-digits to choose from are scored by the trunk alone. Placements are scored by a product of their features with
-weights that come from the trunk, and by a small layer that reads them together with the trunk.
+Of 16,394 actions, 240 are legal on average in random play, and only they enter the softmax. The trunk alone
+scores the choices of a digit in free order. The score of a placement is the product of its features with
+weights from the trunk, plus the output of a small layer that reads the features and the trunk.
 
-The features are those of the observer's own table, scaled so that most lie between -2 and 2; a network learns
-these numbers from the cells only slowly.
+The features are those of the observer's own table, and most are scaled to -2 ... 2. A network learns these
+numbers only slowly from the cells.
 
-**Positions**, :data:`POSITION_FEATURES`: of each of the :data:`LEVELS` lowest levels the tiles, the covered
-cells, the open ones among them, and for each digit that is left in how many ways its tile fits there now
-(logarithms, without the table itself); of each digit the highest level that has room for its tile; the sum of
-the points that the tiles left would bring where they fit best; the tiles left; and the rows and columns over
-which the tiles spread.
+**Positions**, :data:`POSITION_FEATURES`: for each of the :data:`LEVELS` lowest levels the numbers of tiles,
+covered cells and open cells, and above the table itself for each digit left the logarithm of the number of
+its placements. For each digit the highest level with room for its tile. The points of all tiles left if each
+were placed on that level, the number of tiles left, and the rows and columns that the tiles span.
 
-**Placements**, :data:`PLACEMENT_FEATURES` each: the points and the level; the contact with tiles of the level
-(:func:`~patchwork_env.agents.nmbr9.greedy.contact`); by how much they change the numbers of dents of the
-level, empty cells with two, three and four covered neighbors; by how much the level spreads; and by how much
-they change the ways in which the tiles left fit on the level and on the one above, and where they fit best.
-Choices of a digit have none.
+**Placements**, :data:`PLACEMENT_FEATURES` each: the points, the level, and the contact with its tiles
+(:func:`~patchwork_env.agents.nmbr9.greedy.contact`). The changes in the dents of the level (empty cells with
+two, three and four covered neighbors) and in its extent. For the tiles left, the changes in the numbers of
+their placements on the level and the one above, and in their highest levels. Choices of a digit have none.
 """
 
 from __future__ import annotations
@@ -73,7 +71,7 @@ class Features(NamedTuple):
     placements: Tensor  # float32 (total, PLACEMENT_FEATURES); zeros for choices of a digit
 
     def packed(self) -> None:
-        """Return None: features of an iteration take hundreds of megabytes, so they are computed again."""
+        """Return None: features of an iteration take hundreds of megabytes and are computed again."""
 
 
 def features_of(observations: Tensor, rows: Tensor, actions: Tensor) -> Features:
@@ -249,14 +247,14 @@ def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Flo
 
 @kernel
 def _spread(level: int, placed: int, buffer: Record) -> int:
-    """Return the number of rows plus that of columns over which the tiles of a level spread."""
+    """Return the number of rows plus that of columns that the tiles of a level span."""
     top, left, bottom, right, _ = box_of(level, placed, buffer)
     return max(bottom - top, 0) + max(right - left, 0)
 
 
 @kernel
 def _count_dents(level: npt.NDArray[np.uint64], first: int, end: int) -> tuple[int, int, int]:
-    """Return the numbers of empty cells with two, three or four covered neighbors at least, in some rows."""
+    """Count the empty cells in some rows with at least two, three and four covered neighbors."""
     two, three, four = 0, 0, 0
     for row in range(max(first, 1), min(end, len(level) - 1)):
         upper, lower = level[row - 1], level[row + 1]

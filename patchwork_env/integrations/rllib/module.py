@@ -22,7 +22,7 @@ Batch = dict[str, Any]
 
 
 class ChosenActions(Distribution):
-    """A distribution of which only the chosen actions are known: a summary instead of thousands of logits.
+    """A distribution that knows only the chosen actions: a summary instead of thousands of logits.
 
     RLlib stores the inputs of the distribution of every step. Here these are two numbers instead of up to
     16,394: the log-probability of the chosen action, and the entropy in nats.

@@ -1,4 +1,4 @@
-"""A policy of MaskablePPO that works on legal actions alone, agents of models, and a rollout buffer."""
+"""A policy for MaskablePPO that scores only legal actions, agents of models, and a rollout buffer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool, liste
 
 Masks = npt.NDArray[Any] | Tensor
 NEEDS_MASKS = "only an algorithm that reads action masks can learn here: MaskablePPO of sb3_contrib"
-_NAMES = ("values", "log-probabilities", "entropies")  # of ``evaluate_actions``
+_NAMES = ("values", "log-probabilities", "entropies")  # of the results of ``evaluate_actions``
 
 
 class PatchworkPolicy(MaskableActorCriticPolicy):
@@ -140,7 +140,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
     def _scored(self, obs: Tensor, action_masks: Masks | None) -> Evaluated:
         seen, space = obs.cpu().numpy(), cast(Box, self.observation_space)
-        if not np.all((space.low <= seen) & (seen <= space.high)):  # those of VecNormalize are below 0
+        if not np.all((space.low <= seen) & (seen <= space.high)):  # VecNormalize makes negative entries
             raise ValueError(
                 "PatchworkPolicy reads observations as they are, and these are not within the observation "
                 "space: use VecNormalize(env, norm_obs=False), and no wrapper that changes observations"
@@ -170,9 +170,8 @@ class BoolMaskBuffer(MaskableRolloutBuffer):
 
     def reset(self) -> None:
         """Empty the buffer."""
-        super(
-            MaskableRolloutBuffer, self
-        ).reset()  # that of MaskableRolloutBuffer would allocate float32 masks
+        # The method of MaskableRolloutBuffer itself would allocate float32 masks.
+        super(MaskableRolloutBuffer, self).reset()
         self.mask_dims = int(cast(Any, self.action_space).n)
         self.action_masks = np.ones((self.buffer_size, self.n_envs, self.mask_dims), np.bool_)
 
@@ -185,14 +184,13 @@ _UNCHANGED = (VecMonitor, VecCheckNan, VecVideoRecorder)  # wrappers that leave 
 def as_agent(
     model: Any, name: str | None = None, *, sample: bool = False, seed: int | None = None
 ) -> SamplingAgent:
-    """Return the agent that plays a model's present weights, also while it learns.
+    """Return the agent that plays a model's current weights, also during training.
 
     ``env.set_opponents([as_agent(model, sample=True)])`` is an opponent that follows the learner.
 
-    The model is a ``MaskablePPO`` with a policy for the spaces of a game, flat or named, or such a policy, or
-    the result of :func:`snapshot_of`. Others are a ValueError, also models whose environment changes
-    observations. The agent draws actions from the policy if ``sample`` is True; else it plays the most
-    probable one.
+    The model is a ``MaskablePPO`` for the spaces of a game, flat or named, or its policy, or the result of
+    :func:`snapshot_of`; ValueError for others, and if the model's environment changes observations. The agent
+    draws actions from the policy if ``sample`` is True; else it plays the most probable one.
     """
     if isinstance(model, BaseAlgorithm):
         _check_observations(model)
@@ -206,7 +204,7 @@ def as_agent(
 
 
 def snapshot_of(model: Any) -> nn.Module:
-    """Return the module whose copies :func:`as_agent` plays with the weights of their time."""
+    """Return the module to copy for a past self, whose copies :func:`as_agent` plays."""
     _check_observations(model)
     if isinstance(model.policy, PatchworkPolicy):
         network: nn.Module = model.policy.network
@@ -217,9 +215,9 @@ def snapshot_of(model: Any) -> nn.Module:
 
 
 class MaskablePolicyAgent(SamplingAgent):
-    """Plays the present weights of any policy of MaskablePPO, also while it learns.
+    """Plays the current weights of any policy of MaskablePPO, also during training.
 
-    Unless it samples, it plays the most probable action. Spaces that no game has are a ValueError.
+    Unless it samples, it plays the most probable action. ValueError for spaces that no game has.
     """
 
     def __init__(
@@ -257,7 +255,7 @@ def _forget_gradients(policy: Any) -> None:
 
 def _check_observations(model: BaseAlgorithm) -> None:
     """Raise ValueError if the model's environment changes observations, which agents cannot do."""
-    if isinstance(model.policy, PatchworkPolicy):  # which learns from no others
+    if isinstance(model.policy, PatchworkPolicy):  # it refuses changed observations itself
         return
     env = model.get_env()
     changing = ObservationWrapper.__name__ if env and any(env.env_is_wrapped(ObservationWrapper)) else None
@@ -302,8 +300,8 @@ def in_parallel(
 ) -> tuple[Tensor, ...]:
     """Compute ``evaluate(*samples)``, and later its gradient, with a part of the samples in each thread.
 
-    ``evaluate`` takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row; the parameters get
-    gradients within the ordinary ``backward()``.
+    ``evaluate`` takes samples ``(n, ...)`` and returns tensors ``(n, ...)``, row by row;
+    ``backward()`` gives the parameters their gradients as usual.
     """
     if threads.size == 1 or not torch.is_grad_enabled():
         return evaluate(*samples)

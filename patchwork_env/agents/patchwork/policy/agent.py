@@ -28,7 +28,7 @@ _MOST_POINTS = 600.0  # more than any two scores can differ
 
 
 class PatchworkDynamics:
-    """The rules for batches of states, and the payoffs of the end of a game.
+    """The rules for batches of states, and the payoffs at the end of a game.
 
     The payoff is ``outcome`` for a win or minus ``outcome`` for a loss, plus ``margin`` times the difference
     of the scores, which is divided by ``margin_scale`` points and clipped to ``-margin_cut ... margin_cut``.
@@ -48,7 +48,7 @@ class PatchworkDynamics:
         if margin_cut is not None:
             self.margin_cut = as_number(margin_cut, "margin_cut", above=0)
         if self.outcome == self.margin == 0:
-            raise ValueError("outcome and margin are both 0: the end of a game would be worth nothing")
+            raise ValueError("outcome and margin are both 0; one of them must be above 0")
 
     @property
     def value_range(self) -> float:
@@ -87,20 +87,20 @@ def _write_payoffs(
 
 
 DEFAULT_PAYOFFS = {"outcome": 1.0, "margin": 1.0, "margin_scale": 40.0, "margin_cut": 1.0}
-"""The payoffs that a network has learned from, where its checkpoint does not say otherwise."""
+"""The payoffs for checkpoints that do not have their own."""
 
-# Measured in matches of planning against the same policy without. Payoffs are far apart, but the moves of a
-# position are close to each other, so differences of values get more weight than in the paper. Few
-# simulations are better spent on few actions.
+# Measured in matches of planning against the same policy without it. The values of a position's moves are
+# close together compared with payoffs, so their differences get more weight than in the paper. With few
+# simulations, few actions are considered.
 _C_SCALE = 3.0
 _SIMULATIONS_PER_ACTION = 4
 _MOST_CONSIDERED = 8
 
 
 class GumbelAgent(BatchAgent):
-    """Plays a policy network with search. Nothing is drawn: the same batch of states gets the same actions.
+    """Plays a policy network with a deterministic search: the same batch of states gets the same actions.
 
-    The network keeps the weights that it has now. Its values estimate the payoffs of the dynamics.
+    It copies the network's current weights. Their values estimate the payoffs of the dynamics.
     """
 
     games = (PATCHWORK,)
@@ -148,7 +148,7 @@ def load(
 ) -> BatchAgent:
     """Return the agent that plays the policy of a checkpoint; for the options see :class:`PolicyAgent`.
 
-    With ``simulations``, at least 2, it plans every move with a :class:`GumbelAgent`, and draws nothing.
+    With ``simulations``, at least 2, it is a :class:`GumbelAgent`, which plans every move.
     """
     if sample and simulations is not None:
         raise ValueError(

@@ -1,12 +1,12 @@
 """Policies in the form that other libraries expect: masks in, all 2026 actions out. Needs torch.
 
-The features of :mod:`.features` are computed here by plain tensor operations for all actions at once, which
-can be exported. The compiled code needs a fraction of the time, for lists of legal actions.
+Tensor operations, which can be exported, compute the features of :mod:`.features` for all actions at once.
+The compiled code, for lists of legal actions, needs a fraction of the time.
 
 The *sort* of a cell says whether it is covered, and how many empty neighbors it has. A placement changes the
 sort of a cell depending only on whether it covers the cell, and how many of its neighbors. So the changes by
-all placements are one product: the sorts of the cells around every anchor, times a table for every shape. A
-position takes most of a megabyte meanwhile.
+all placements are one product: the sorts of the cells around every anchor, times a table for every shape. It
+takes almost a megabyte for each position.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from patchwork_env.patchwork.tables import INCOMES_UP_TO
 _NO_PIECE, _SPECIAL_PIECE = 0, NUM_PATCHES + 1
 """Pieces: none (for advancing, and past the end of the circle), patches as ``index + 1``, special patches."""
 _PIECES = NUM_PATCHES + 2
-_EMPTY_SORTS = 5  # sorts 0-4 are empty cells with so many empty neighbors, and sorts 5-9 covered ones
+_EMPTY_SORTS = 5  # sorts 0-4 are empty cells with 0-4 empty neighbors, and sorts 5-9 covered ones
 _SORTS = 2 * _EMPTY_SORTS
 _COUNTED_SORTS = _EMPTY_SORTS + 2
-"""Figures of a quilt are how many cells there are of each of the first sorts."""
+"""The number of sorts, the first ones, whose numbers of cells are figures of a quilt."""
 _IN_REACH = range(-1, BOX + 1)
-"""The rows and columns that a shape can cover or lie next to, counted from its anchor."""
+"""The rows and columns, relative to its anchor, that a shape can cover or touch."""
 _WINDOW = len(_IN_REACH) ** 2
 _MAPS = NUM_OFFERED * NUM_ORIENTATIONS + 1
 """The shapes that can be placed, in the order of the actions: those of the slots, and the special patch."""
@@ -56,7 +56,7 @@ _SQUARES = (QUILT_SIZE - BONUS_SQUARE + 1) ** 2
 
 
 class DenseFeatures(nn.Module):
-    """Counts the features of positions and of all actions, ``offers`` among them; it learns nothing."""
+    """Computes the features of positions and of all actions, with ``offers`` or without; has no weights."""
 
     def __init__(self, offers: bool = False) -> None:
         super().__init__()
@@ -68,7 +68,9 @@ class DenseFeatures(nn.Module):
         self.squares = _table(squares)
         self.square_overlaps = _table(_with_outside(squares, 0.0, 0)[windows.T].flatten(1))
         self.neighbors = _table(_neighbors())
-        distinct = torch.zeros(_PIECES, NUM_ORIENTATIONS, **NEW)  # which repeat no lower one, 0 or 1
+        distinct = torch.zeros(
+            _PIECES, NUM_ORIENTATIONS, **NEW
+        )  # 1 for those that differ from all lower ones
         for patch, orientations in enumerate(DISTINCT):
             distinct[patch + 1, list(orientations)] = 1
         self.distinct = _table(distinct)
@@ -79,7 +81,7 @@ class DenseFeatures(nn.Module):
         self.is_advance = _table(torch.eye(NUM_KINDS, **NEW)[0])
 
     def forward(self, observations: Tensor, legal: Tensor) -> Features:
-        """Return the features of positions and of all placements; those of illegal ones have no meaning.
+        """Return the features of positions and of all placements; those of illegal ones are undefined.
 
         Observations are float32 ``(n, OBSERVATION_SIZE)``, ``legal`` bool ``(n, NUM_ACTIONS)``.
         """
@@ -117,7 +119,7 @@ class DenseFeatures(nn.Module):
         return (fits * self.distinct[patches].unsqueeze(1)).sum(3)
 
     def _moves(self, view: _View) -> _Moves:
-        """Return the features of every kind of move that are known before placing."""
+        """Return the effects of every kind of move that do not depend on the placement."""
         (space, other_space), (buttons, _) = torch.split(view.spaces, 1, 1), torch.split(view.buttons, 1, 1)
         pieces = functional.pad(view.circle[:, :NUM_OFFERED], (1, 0), value=_NO_PIECE)
         pieces = functional.pad(pieces, (0, 1), value=_SPECIAL_PIECE)
@@ -166,7 +168,7 @@ class DenseFeatures(nn.Module):
         return torch.cat(parts, 3).flatten(2)
 
     def _judged(self, patches: Tensor, spaces: Tensor, buttons: Tensor) -> Tensor:
-        """Return the values of patches for players on spaces, and whether they can be paid, ``(…, 2)``."""
+        """Return the values of patches for players on spaces, and whether they can pay, ``(…, 2)``."""
         size, price, time, income = self.facts[patches].unbind(-1)
         targets = (spaces + time.long()).clamp(max=LAST_SPACE)
         saved = PENALTY_PER_EMPTY_CELL * size * targets / LAST_SPACE
@@ -177,7 +179,8 @@ class DenseFeatures(nn.Module):
     def _placements(self, sorts: Tensor, missing: Tensor, circle: Tensor) -> Tensor:
         """Return the changes of the own quilt's figures by every placement.
 
-        They are given by its sorts ``(n, 81, _SORTS)`` and the empty cells of its 7x7 squares ``(n, 9)``.
+        ``sorts`` are those of its cells, ``(n, 81, _SORTS)``; ``missing``, ``(n, 9)``, are the numbers of
+        empty cells in its 7x7 squares.
         """
         offered = circle[:, :NUM_OFFERED]
         around = _with_outside(sorts, 0.0, 1).index_select(1, self.windows.flatten())
@@ -201,10 +204,10 @@ class _View(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    size: Tensor  # the cells that they cover
-    income: Tensor  # that they gain
+    size: Tensor  # the number of cells that they cover
+    income: Tensor  # the income that they add
     target: Tensor  # the space that the token moves to, int64
-    gain: Tensor  # buttons
+    gain: Tensor  # the buttons that they add
     buttons_after: Tensor
 
 
@@ -231,8 +234,8 @@ def by_kind(of_actions: Tensor) -> tuple[Tensor, ...]:
 def _figures(counted: Tensor, missing: Tensor) -> Tensor:
     """Return the figures ``(…, PLACEMENT_FEATURES)`` of quilts, or changes of them.
 
-    They follow from the numbers of cells of the sorts, ``(…, _COUNTED_SORTS)`` or more, and from the empty
-    cells of the fullest 7x7 square, ``(…)``.
+    ``counted`` are the numbers of cells of each sort, ``(…, _COUNTED_SORTS)`` or more, and ``missing``,
+    ``(…)``, the numbers of empty cells of the fullest 7x7 square.
     """
     ends = torch.arange(_EMPTY_SORTS, dtype=counted.dtype, device=counted.device).unsqueeze(1)
     joints = counted[..., :_EMPTY_SORTS] @ (ends / 2)
@@ -240,9 +243,10 @@ def _figures(counted: Tensor, missing: Tensor) -> Tensor:
 
 
 def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places in circles of some lengths, ``(n, 1)``, of the patches offered after every kind.
+    """Return the indices in the circle of the patches offered after every kind of move.
 
-    Returns the places, int64 ``(n, NUM_KINDS * NUM_OFFERED)``, and which of them hold an offer.
+    They are int64 ``(n, NUM_KINDS * NUM_OFFERED)``. Also returns which of them hold an offer. ``lengths``,
+    ``(n, 1)``, are those of the circles.
     """
     kinds = torch.arange(NUM_KINDS, device=lengths.device)
     bought = ((kinds > 0) & (kinds <= NUM_OFFERED)).long()
@@ -300,8 +304,8 @@ def _neighbors() -> Tensor:
 
 def _squares() -> Tensor:
     """Return 1 for the cells of a quilt in each 7x7 square, else 0, ``(81, 9)``."""
-    behind = np.subtract.outer(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE - BONUS_SQUARE + 1))
-    in_span = (behind >= 0) & (behind < BONUS_SQUARE)
+    offsets = np.subtract.outer(np.arange(QUILT_SIZE), np.arange(QUILT_SIZE - BONUS_SQUARE + 1))
+    in_span = (offsets >= 0) & (offsets < BONUS_SQUARE)
     return torch.from_numpy(np.kron(in_span, in_span)).float()
 
 
@@ -317,10 +321,9 @@ def _shapes() -> npt.NDArray[np.bool_]:
 
 
 def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
-    """Return the changes in cells of each sort by a cell in reach of a shape that is placed.
+    """Return the changes in the numbers of cells of each sort by every shape, int8 ``(_PIECES, 8, k)``.
 
-    The entries of each shape, int8 ``(_PIECES, 8, k)``, go by the sort that is counted, the cell in reach,
-    and the sort of that cell before.
+    ``k`` enumerates the counted sort, the cell in reach of the shape, and the sort of that cell before.
     """
     padded = np.pad(covers, ((0, 0), (0, 0), (1, 1), (1, 1))).astype(np.int8)
     rows, columns = padded[:, :, :, 1:-1], padded[:, :, 1:-1]
@@ -340,9 +343,9 @@ _IMPOSSIBLE = -1e9
 
 
 class DensePolicy(nn.Module):
-    """The same policy and value as the network's, from masks and for all 2026 actions instead of from lists.
+    """The policy and value of a network, computed from masks, for all 2026 actions.
 
-    ValueError if the network looks ahead: the rules of the game are no operations on tensors.
+    ValueError if the network looks ahead, because operations on tensors cannot play moves.
     """
 
     def __init__(self, network: PatchworkNetwork) -> None:
@@ -393,6 +396,6 @@ def _choose(kinds: Tensor, placements: list[Tensor]) -> Tensor:
     begin, best = 0, []
     for scores in placements:
         is_best = scores >= scores.amax(1, keepdim=True) - TIE
-        best.append(begin + is_best.float().argmax(1))  # the first one
+        best.append(begin + is_best.float().argmax(1))  # the lowest index
         begin += scores.shape[1]
     return torch.stack(best, 1).gather(1, kinds.argmax(1, keepdim=True)).squeeze(1)

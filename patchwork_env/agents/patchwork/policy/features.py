@@ -1,20 +1,20 @@
-"""Inputs of a policy network beside the observation: the quilts, and the effect of every action.
+"""Features of Patchwork for policy networks: figures of the quilts, and the effects of every action.
 
-A network learns these numbers from the cells of a quilt only slowly. All are from the view of the player to
-move, and scaled so that most lie between -2 and 2.
+A network learns these numbers only slowly from the cells. All are from the view of the player to move, and
+most are scaled to -2 ... 2.
 
-- **Positions**, :data:`POSITION_FEATURES`: for both players, the own one first, the figures of the quilt
-  (below), how many placements the next :data:`NEXT` patches have on it (logarithms), and the buttons at the
-  end if nothing more were bought or earned by advancing.
-- **Kinds of action**, :data:`KIND_FEATURES` each: for advancing, the three slots and the special patch, what
-  any action of the kind changes for the player; see :func:`_write_kind`. Of its placements: how much the best
-  one changes the two figures that placements are judged by, and how many there are.
-- **Placements**, :data:`PLACEMENT_FEATURES` each: by how much they change the figures of the own quilt.
-- **Offers**, which networks with ``offers`` read too. To positions are added :data:`POSITION_OFFERS`: for
-  both players the value that greedy play gives each of the next :data:`SOON` patches, and whether the player
-  can pay for it. To kinds are added :data:`KIND_OFFERS`: of the patches that are offered after an action of
-  the kind their size and time, and for both players value, whether it can be paid, and how many placements it
-  has on the quilt as it is before the action (logarithms).
+- **Positions**, :data:`POSITION_FEATURES`: for both players, the player to move first: the figures of the
+  quilt (below), the logarithm of the number of placements of each of the next :data:`NEXT` patches, and the
+  final buttons if the player bought nothing more and earned nothing by advancing.
+- **Kinds of action** (advancing, the three slots, the special patch), :data:`KIND_FEATURES` each: the effects
+  that every action of the kind has, see :func:`_write_kind`; the largest gains of its placements in
+  compactness and in joints; and the number of its placements.
+- **Placements**, :data:`PLACEMENT_FEATURES` each: the changes of the figures of the own quilt.
+- **Offers**, only for networks with ``offers``. Positions get :data:`POSITION_OFFERS`: for both players and
+  each of the next :data:`SOON` patches, its value in greedy play, and whether the player can pay for it.
+  Kinds get :data:`KIND_OFFERS`: for each patch that is offered after the action its size and time, and for
+  both players its value, whether the player can pay for it, and the logarithm of the number of its placements
+  before the action.
 
 The figures of a quilt: its empty cells with no, one, two, three and four empty neighbors; its covered cells
 with none and one; the pairs of neighboring empty cells (:mod:`.placements`); and the empty cells of the 7x7
@@ -114,7 +114,7 @@ def _new_memory() -> _Memory:
 
 
 def fits_of(positions: Tensor) -> Tensor:
-    """Return the features of placements of patches in positions, ``(n, NUM_PLAYERS, NEXT)``."""
+    """Return the logarithms of numbers of placements in positions, ``(n, NUM_PLAYERS, NEXT)``."""
     of_players = positions[:, :POSITION_FEATURES].reshape(-1, NUM_PLAYERS, POSITION_FEATURES // NUM_PLAYERS)
     return of_players[:, :, _FIGURES : _FIGURES + NEXT]
 
@@ -124,7 +124,7 @@ def fits_of(positions: Tensor) -> Tensor:
 
 @kernel
 def _write_positions(observations: Floats, memory: _Memory, positions: Floats) -> None:
-    """Write the features of positions, with those of offers where there is room for them, over zeros."""
+    """Write the features of positions into zeros, with those of offers if there is room for them."""
     for i in range(len(observations)):
         read_observation(observations[i], memory.states, 0)
         for player in range(NUM_PLAYERS):
@@ -161,7 +161,7 @@ def _count_quilt(word_0: np.uint64, word_1: np.uint64, memory: _Memory, out: Flo
 def _write_figures(words: Words, count: int, figures: Floats) -> None:
     """Write the figures of ``count`` quilts, a row of ``figures`` for each figure.
 
-    The loops have no branches, so that the compiler handles eight quilts at once.
+    The loops have no branches, so the compiler vectorizes them: eight quilts at once.
     """
     for k in range(count):
         word_0, word_1 = words[0, k], words[1, k]
@@ -176,7 +176,7 @@ def _write_figures(words: Words, count: int, figures: Floats) -> None:
         figures[4, k] = _count(empty_0 & four_0, empty_1 & four_1)
         figures[5, k] = _count(word_0 & none_0, word_1 & none_1)
         figures[6, k] = _count(word_0 & single_0, word_1 & single_1)
-    for k in range(count):  # every pair is seen from both of its cells
+    for k in range(count):  # every pair is counted at both of its cells
         figures[7, k] = (figures[1, k] + 2 * figures[2, k] + 3 * figures[3, k] + 4 * figures[4, k]) / 2
     for k in range(count):
         figures[8, k] = missing_cells(words[0, k], words[1, k])
@@ -184,7 +184,7 @@ def _write_figures(words: Words, count: int, figures: Floats) -> None:
 
 @kernel(inline=True)
 def _count(cells_0: np.uint64, cells_1: np.uint64) -> int:
-    """Return the number of cells of a quilt that are marked in two words, each cell counted once."""
+    """Count the cells of a quilt that are marked in its two words, whose rows overlap."""
     return popcount(cells_0 & ROWS_0_TO_4) + popcount(cells_1 & ROWS_5_TO_8)
 
 
@@ -201,7 +201,7 @@ def _write_actions(
     kinds: Floats,
     placements: Floats,
 ) -> None:
-    """Write the features of the kinds and placements of all legal actions over zeros."""
+    """Write the features of the kinds and placements of all legal actions into zeros."""
     begin = 0
     while begin < len(actions):
         end, row = end_of_row(rows, begin), rows[begin]
@@ -228,7 +228,7 @@ def _write_placements(actions: Indices, memory: _Memory, placements: Floats) -> 
 
 @kernel
 def _write_kinds(actions: Indices, placements: Floats, fits: Floats, states: States, kinds: Floats) -> None:
-    """Write the features of kinds, with those of offers where there is room for them."""
+    """Write the features of kinds, with those of offers if there is room for them."""
     begin = 0
     while begin < len(actions):
         kind, end = kind_of(actions[begin]), end_of_kind(actions, begin, len(actions))
@@ -245,7 +245,7 @@ def _write_kinds(actions: Indices, placements: Floats, fits: Floats, states: Sta
 
 @kernel(inline=True)
 def is_possible(states: States, kind: int) -> bool:
-    """Whether actions of a kind can be legal; they are, unless the arrays are no observations."""
+    """Whether actions of a kind can be legal: False for a listed action if the observation is invalid."""
     if kind == NUM_KINDS - 1 or states[0]["pending_special"]:
         return bool(states[0]["pending_special"]) and kind == NUM_KINDS - 1
     return kind <= signed(states[0]["num_patches"])
@@ -253,7 +253,7 @@ def is_possible(states: States, kind: int) -> bool:
 
 @kernel
 def _write_kind(states: States, out: Floats) -> None:
-    """Write what an action changes for the player who acts, all that does not depend on the placement."""
+    """Write the effects of an action on its player that do not depend on the placement."""
     before, after = states[0], states[1]
     space, target = signed(before["position"][0]), signed(after["position"][0])
     covered = empty_cells(states, 0, 0) - empty_cells(states, 1, 0)
@@ -272,7 +272,7 @@ def _write_kind(states: States, out: Floats) -> None:
 
 @kernel
 def _write_best(placements: Floats, out: Floats) -> None:
-    """Write the most that placements of a kind gain in compactness and in joints, and how many they are."""
+    """Write the largest gains of placements in compactness and in joints, and their number."""
     most_compact, most_joints = np.float32(-np.inf), np.float32(-np.inf)
     for k in range(len(placements)):
         most_compact = max(most_compact, 2 * placements[k, 5] + placements[k, 6])
@@ -294,7 +294,7 @@ def _write_position_offers(states: States, out: Floats) -> None:
 
 @kernel
 def _write_kind_offers(states: States, kind: int, fits: Floats, out: Floats) -> None:
-    """Write what is offered in the second state, after an action of a kind in the first one."""
+    """Write the offer in the second state, which follows from the first by an action of a kind."""
     left = signed(states[1]["num_patches"])
     before = signed(states[0]["num_patches"])
     first = kind if left < before else 0  # the neutral token moves to the place of the patch that is bought
@@ -311,7 +311,7 @@ def _write_kind_offers(states: States, kind: int, fits: Floats, out: Floats) -> 
 
 @kernel
 def _judge(states: States, i: int, player: int, patch: int, out: Floats) -> None:
-    """Write what a patch is worth for a player, and whether it can be paid."""
+    """Write the value of a patch for a player, and whether the player can pay for it."""
     states[i]["current_player"] = player
     out[0] = patch_value(states, i, patch) / 10
     out[1] = signed(states[i]["buttons"][player]) >= signed(PRICES[patch])

@@ -5,20 +5,20 @@ The policy first chooses a kind of move (advance, one of three slots, special pa
 does not depend on how many placements a patch has. Only legal actions enter the softmax; they come as flat
 lists (:mod:`~patchwork_env.agents.ragged`).
 
-With ``features``, the network reads figures of positions and of what every action leads to
-(:mod:`.features`), and with ``offers`` also what is offered then. Kinds are scored by their figures
-together with the trunk, placements by a product of theirs with weights that the trunk gives. With
-``lookahead``, the value of the position after each kind of move is part of its score, unless its weights
-there are 0: such a network does not look, and takes no time for it.
+With ``features``, the network reads the features of positions and actions (:mod:`.features`); ``offers`` adds
+those of the patches offered after each move. A small layer scores kinds by their features and the trunk. The
+score of a placement is the product of its features with weights from the trunk. With ``lookahead``, the score
+of a kind also depends on the value of the position after it, unless the weights for that value are 0; then it
+is not computed.
 
-With ``channels``, placements are scored by maps of positions as well: every cell of the own quilt is
-described by the 7x7 window that spans a patch anchored there and its neighborhood, and matched with a key for
-every orientation of every patch: a learned one plus one that is computed from the shape, so that what is
-learned with one patch helps with all others.
+With ``channels``, maps score placements too. A convolution describes each anchor of the own quilt by its 7x7
+window, which spans a patch anchored there and its neighborhood. The score is the product with a key. Every
+orientation of every patch has a key: a learned one plus one that is computed from the shape, which all
+patches learn together.
 
-Entries are picked with ``index_select``: on a CPU its gradient is summed in one order every time, unlike that
-of ``tensor[indices]`` with several threads. Sizes of batches are ``tensor.shape[0]``, which an export leaves
-open; ``len(tensor)`` would fix them.
+Entries are selected with ``index_select``: with several threads of a CPU its gradient is deterministic,
+unlike that of ``tensor[indices]``. Batch sizes are ``tensor.shape[0]``, which an export keeps variable;
+``len(tensor)`` would make them constant.
 """
 
 from __future__ import annotations
@@ -60,30 +60,30 @@ from patchwork_env.patchwork.engine import NUM_MAPS, LegalSet, apply, is_over, l
 from patchwork_env.patchwork.observation import OBSERVATION_SIZE, SLICES, read_observation, write_observation
 from patchwork_env.patchwork.state import States, empty_states
 
-# --- the positions that kinds of move lead to ---------------------------------------------------------------
+# --- successors by kind of move -----------------------------------------------------------------------------
 
 NUM_SUCCESSOR_VALUES = 3
-"""The values of a position after a move: who won, the margin, and the value if the game goes on."""
+"""The values of a successor: outcome and margin if the game is over, else the network's value."""
 _VALUE = NUM_SUCCESSOR_VALUES - 1
-_FULL_LEAD = 40.0  # points; the feature of a larger lead is the same
-_MOST_KINDS = NUM_KINDS - 1  # the most kinds of move that a position has; special patches are placed alone
+_FULL_LEAD = 40.0  # points; larger leads count as this one
+_MOST_KINDS = NUM_KINDS - 1  # the most kinds of move in a position: special patches exclude the others
 
 
 class Successors(NamedTuple):
-    """The ``m`` positions that kinds of move lead to in ``n`` states, where there is a choice between kinds.
+    """The ``m`` successors by kind of move in which the game goes on, of ``n`` states.
 
-    Of these the game goes on; where it is over, ``successor_values`` has 1 or -1 for a win or a defeat of the
-    player who moves, and the margin; else 0.
+    States without a choice between kinds have none. Where a successor ends the game, ``successor_values`` has
+    1 or -1 for a win or a loss of the player to move, and the margin; all else is 0.
     """
 
-    observations: Tensor  # float32 (m, OBSERVATION_SIZE), as the player sees them who has the next choice
+    observations: Tensor  # float32 (m, OBSERVATION_SIZE), of the players with the next choice
     places: Tensor  # int64 (m,), state * NUM_KINDS + kind
-    signs: Tensor  # float32 (m,), 1 where the player who moves has the next choice, else -1
+    signs: Tensor  # float32 (m,), 1 if the same player has the next choice, else -1
     successor_values: Tensor  # float32 (n, NUM_KINDS, NUM_SUCCESSOR_VALUES)
 
 
 def successors_of(observations: Tensor, rows: Tensor, actions: Tensor, scores: Tensor) -> Successors:
-    """Evaluate the successor by the best action of each kind, after turns that leave no choice.
+    """Play the best action of each kind and the forced moves after it; return the successors.
 
     ``scores``, ``(total,)``, are those of the legal actions; for the rest see :func:`.features_of`.
     """
@@ -116,7 +116,7 @@ def _write_successors(
     signs: Floats,
     successor_values: Floats,
 ) -> int:
-    """Write the arrays of :class:`Successors`; return how many there are."""
+    """Write the arrays of :class:`Successors`; return their number."""
     states, count, begin = memory.states, 0, 0
     while begin < len(actions):
         end, row = end_of_row(rows, begin), rows[begin]
@@ -144,7 +144,7 @@ def _write_successors(
 
 @kernel
 def _find_best(actions: Indices, scores: Floats, best: Indices) -> int:
-    """Find the action of each kind with the highest score, -1 if there is none; return how many kinds."""
+    """Write the index of each kind's action with the highest score, or -1; return the number of kinds."""
     kinds = 0
     for kind in range(NUM_KINDS):
         best[kind] = -1
@@ -167,9 +167,9 @@ _WINDOW_BEFORE, _WINDOW_AFTER = 1, 5
 _PATCH_FEATURES = 4
 _KIND_UNITS = 64
 _AHEAD, _AHEAD_SCALE = 3.0, 10.0
-"""The initial addition of a value of 1 to the logit of a kind of move, and the scale of the weight."""
+"""The initial addition to a kind's logit for a successor with the value 1, and that for a weight of 1."""
 _KINDS = torch.from_numpy(1 + (np.arange(NUM_ACTIONS) - FIRST_BUY) // SLOT_SIZE)
-"""The kind of every action; looking it up takes a quarter of the time of dividing."""
+"""The kind of every action; a lookup takes a quarter of the time of a division."""
 
 
 class PatchworkNetwork(networks.PolicyNetwork):
@@ -200,7 +200,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
             self.kind_context = nn.Linear(width, _KIND_UNITS, bias=False, **networks.NEW)
             self.kind_score = nn.Linear(_KIND_UNITS, 1, bias=False, **networks.NEW)
         if self.config.lookahead:
-            # No random number is drawn for it: with and without it, the other layers begin the same.
+            # This draws no random number: the other layers begin the same with and without it.
             self.ahead = nn.Linear(NUM_SUCCESSOR_VALUES, 1, bias=False, device="meta", dtype=torch.float32)
             self.ahead.to_empty(device="cpu")
         if channels:
@@ -229,7 +229,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
 
     @staticmethod
     def kinds_of(actions: Any) -> Any:
-        """0 advance, 1-3 a slot, 4 special patch."""
+        """Return 0 for advancing, 1-3 for a slot, and 4 for a special patch."""
         if isinstance(actions, Tensor):
             return _KINDS.to(actions.device).index_select(0, actions)
         return _KINDS.numpy()[actions]
@@ -253,7 +253,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
             scores = scores + ragged_products(self.placement(trunk), features.placements, rows)
         if self.config.channels:
             maps = self.placement_maps(observations, trunk)
-            # Advancing is alone in its kind: its score has no effect.
+            # Advancing is the only action of its kind: its score has no effect.
             places = (actions - FIRST_BUY).clamp(min=0)
             scores = scores + maps.view(-1).index_select(0, rows * _NUM_PLACES + places).float()
         if successor_values is None:
@@ -277,7 +277,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Take weights; with those of a network without look-ahead, this one does not look ahead."""
+        """Load weights; those of a network without look-ahead turn it off."""
         if self.config.lookahead:
             state_dict = {"ahead.weight": torch.zeros_like(self.ahead.weight), **state_dict}
         return super().load_state_dict(state_dict, strict, assign)
@@ -288,7 +288,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
         return values.squeeze(1)
 
     def trunk_of(self, observations: Tensor, positions: Tensor | None) -> Tensor:
-        """Return the trunk of positions and observations, with features of patches for their numbers."""
+        """Return the trunk's output for observations, features of patches in the circle, and positions."""
         patches = functional.embedding(circles_of(observations), self.patch_features).flatten(1)
         parts = [*self.tensors_of(observations), patches]
         trunk: Tensor = self.trunk(torch.cat(parts if positions is None else [*parts, positions], 1))
@@ -301,7 +301,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
         return scores.squeeze(2)
 
     def successor_values_of(self, inputs: networks.Inputs, scores: Tensor) -> Tensor:
-        """Return the values after each kind's best action, ``(n, *successor_values_shape)``, detached."""
+        """Return the values after each kind's best action, ``(n, *successor_values_shape)``."""
         kinds, numbers = self.successor_values_shape
         if not numbers:
             return scores.new_zeros(inputs.observations.shape[0], kinds, 0)
@@ -312,7 +312,7 @@ class PatchworkNetwork(networks.PolicyNetwork):
             return successors.successor_values
 
     def _map_factors(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return what maps need that depends on weights alone: matrix, walls, and keys.
+        """Return the factors of maps that depend on weights alone: matrix, walls, and keys.
 
         The convolution of quilts with walls around them is one product, ``quilts @ matrix + walls``, which is
         several times faster: ``(81, channels * 81)`` and ``(1, channels * 81)``. The keys of all orientations
@@ -352,7 +352,7 @@ def circles_of(observations: Tensor) -> Tensor:
 
 
 def _shapes() -> Tensor:
-    """Return every orientation of every patch in its 7x7 window, ``(34 * 8, 98)``: cells, then those beside.
+    """Return every orientation of every patch in its 7x7 window, ``(34 * 8, 98)``: cells, then neighbors.
 
     The first 8 rows stand for no patch.
     """

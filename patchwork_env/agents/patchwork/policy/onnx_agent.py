@@ -1,15 +1,15 @@
-"""Agents that play a policy from an ONNX file. Needs onnxruntime, the extra ``onnx``, and not PyTorch.
+"""Agents that play a policy from an ONNX file. Needs onnxruntime (the extra ``onnx``), but not PyTorch.
 
 Such a file holds one model, which `onnx_export` writes. It computes for a batch of any size ``n``:
 
 =====================  ======================  ===============================================================
 input or output        content
 =====================  ======================  ===============================================================
-``observation``        float32 ``(n, 307)``    what the player to move sees
+``observation``        float32 ``(n, 307)``    observations of the players to move
 ``action_mask``        int8 ``(n, 2026)``      1 for the legal actions, at least one in every row; else 0
-``action``             int64 ``(n,)``          what the agent plays: see ``choice`` in the metadata
+``action``             int64 ``(n,)``          the agent's actions; see ``choice`` in the metadata
 ``log_probabilities``  float32 ``(n, 2026)``   of all actions; minus infinity for those that are not legal
-``value``              float32 ``(n,)``        the expected return of the player to move
+``value``              float32 ``(n,)``        the expected returns of the players to move
 =====================  ======================  ===============================================================
 """
 
@@ -43,7 +43,7 @@ _RESULTS: dict[str, tuple[str, tuple[int, ...]]] = {
     "value": ("float32", ()),
 }
 OUTPUTS = tuple(_RESULTS)
-_BATCH = 256  # the most states that are evaluated at once; each may take most of a megabyte
+_BATCH = 256  # the most states that are evaluated at once; each may take almost a megabyte
 
 
 class OnnxAgent(SamplingAgent):
@@ -94,7 +94,7 @@ class OnnxAgent(SamplingAgent):
         try:
             feed = dict(zip(INPUTS, views_of(states), strict=True))
             results: list[Any] = self.workspace().run(outputs, feed)
-        except Exception as error:  # onnxruntime's errors have no class in common but this
+        except Exception as error:  # onnxruntime's errors have no other common base
             raise ValueError(f"{self.name} cannot be evaluated: {short_repr(str(error), 300)}") from None
         for output, result in zip(outputs, results, strict=True):
             dtype, shape = _RESULTS[output]
@@ -120,7 +120,7 @@ def _start(model: bytes, name: str) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's errors have no class in common but this
+    except Exception as error:  # onnxruntime's errors have no other common base
         is_text = not isinstance(error, UnicodeDecodeError)
         reason = short_repr(str(error), 300) if is_text else "a name in it is not UTF-8"
         raise ValueError(f"{name} is not an ONNX model that onnxruntime reads: {reason}") from None

@@ -1,4 +1,4 @@
-"""Policies as ONNX files, which play without PyTorch. Needs the extra ``export``.
+"""Export of policies as ONNX files, which play without PyTorch. Needs the extra ``export``.
 
 :mod:`~patchwork_env.agents.patchwork.policy.onnx_agent` describes the model and plays it.
 """
@@ -30,8 +30,8 @@ def policy_to_onnx(network: PatchworkNetwork, info: dict[str, Any] | None = None
     """Return the contents of an ONNX file that holds a policy.
 
     Args:
-        network: The policy; it is left as it is.
-        info: Facts to keep on how the policy was made; JSON.
+        network: The policy, which does not change.
+        info: A description of how the policy was made, JSON, for the metadata.
     """
     twin = DensePolicy(copy.deepcopy(network).cpu())
     choice = "the most probable placement of the most probable kind of move"

@@ -97,7 +97,7 @@ class SearchedSelfPlay:
         counts, policies = [NO_EXAMPLES.counts], [NO_EXAMPLES.policies]
         for t in range(turns):
             states[t], players[t], searched[t] = env.states, env.current_players, env.counts > 1
-            actions[t] = env.random_actions  # right where there is no choice
+            actions[t] = env.random_actions  # correct where there is no choice
             for result, own in self._search(evaluator, np.flatnonzero(searched[t]), random):
                 actions[t, own], values[t, own] = result.chosen, result.values
                 counts.append(result.counts)

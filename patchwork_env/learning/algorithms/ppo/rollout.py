@@ -21,7 +21,7 @@ from patchwork_env.learning.config import Reward
 from patchwork_env.search import Evaluation
 
 LEARNER, NEW_GAME = -1, -2
-"""Numbers in place of that of a past self: the learner itself, or no opponent yet."""
+"""Numbers of opponents that are not past selves: the learner itself, and not chosen yet."""
 
 
 class LeagueResults(NamedTuple):
@@ -113,8 +113,9 @@ class _Answers(NamedTuple):
 class SelfPlay:
     """Plays all games of a batch with the learner, the last of them against past selves.
 
-    A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. Of
-    several players each gets ``reward`` at the end, a single one ``points`` times its points at once.
+    A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. With
+    several players, each gets ``reward`` at the end; a single player gets ``points`` times its points after
+    every turn.
     """
 
     def __init__(
@@ -177,7 +178,7 @@ class SelfPlay:
             policy_ids = np.searchsorted([LEARNER, *numbers], self.opponents)
             policy_ids[env.current_players == self._learner_seats] = 0
             decision_rows = np.flatnonzero(env.counts > 1)
-            actions[t] = env.random_actions  # right where there is no choice
+            actions[t] = env.random_actions  # correct where there is no choice
             policies, choices = policy_ids[decision_rows], env.states[decision_rows]
             choice = choose(evaluators, policies, choices, random, self._threads)
             actions[t, decision_rows] = choice.actions
@@ -207,7 +208,7 @@ class SelfPlay:
         """Return the opponent of each game if it begins now, int64 ``(N,)``."""
         if not len(drawn):
             return np.full(self.env.num_envs, LEARNER)
-        # Two neighbors have the same opponent, and the learner one seat and the other.
+        # Two neighboring games have the same opponent, and the learner has a different seat in each.
         past_selves = np.array(drawn)[self._league_game // self.players % len(drawn)]
         return np.where(self._league_game >= 0, past_selves, LEARNER)
 
