@@ -44,7 +44,7 @@ def __dir__() -> list[str]:
 
 
 def _register() -> None:
-    """Make the environments known by name, unless an earlier import in this process already has."""
+    """Register the environments by name, unless an earlier import in this process has done so."""
     for name, package in (("Patchwork", "patchwork"), ("Nmbr9", "nmbr9")):
         if f"{name}-v0" not in gymnasium.registry:
             gymnasium.register(

@@ -1,6 +1,6 @@
 """The command ``patchwork-env``, with a subcommand for each module of ``learning/commands`` and others.
 
-A subcommand is imported when it is called, so that ``patchwork-env --help`` is quick and needs no PyTorch.
+Only the subcommand that is called is imported, so ``patchwork-env --help`` is quick and needs no PyTorch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pictures as lists of primitives, drawn as SVG, as pixels and in a window.
 
-All lengths are in the scene's own units; x points to the right and y downward. Colors are written as
-``#rrggbb``. Strokes are centered on the outline. Texts are above all shapes. Pillow draws pixels, and pygame
-opens windows; both are imported when they are first needed.
+All lengths are in the units of the scene; x points to the right and y downward. Colors are written as
+``#rrggbb``. Strokes are centered on the outline. Labels are drawn above all shapes. Pillow draws pixels and
+pygame opens windows; both are imported on first use.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Scene:
 
 
 def mix(first: str, second: str, share: float) -> str:
-    """Return a mixture of two colors, with the given share (0-1) of ``second``."""
+    """Return the mixture of two colors with a share (0-1) of ``second``."""
     pairs = ((int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in pairs)
 
@@ -183,7 +183,7 @@ Frame = npt.NDArray[np.uint8]
 _SUPERSAMPLING = 2
 _ANCHORS = {"start": "ls", "middle": "ms", "end": "rs"}
 _GIF_COLORS = 255
-"""One less than the size of a palette, since Pillow needs a transparent color for unchanged pixels."""
+"""The colors of a palette but one, which Pillow needs for the transparent color of unchanged pixels."""
 _BOLD_STROKE = 0.022
 
 
@@ -198,7 +198,7 @@ def _pillow() -> Any:
 def to_array(scene: Scene, width: int) -> Frame:
     """Draw a scene ``width`` pixels wide; the height follows from the shape of the scene.
 
-    Shapes are drawn at twice the size and averaged, then texts at the final size, which keeps them crisp.
+    Shapes are drawn at twice the size and averaged; then labels are drawn at the final size, sharp.
     """
     pillow = _pillow()
     zoom = width / scene.width
@@ -278,15 +278,15 @@ def save_png(frame: Frame, path: str | os.PathLike[str]) -> None:
 def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: float = 0.5) -> None:
     """Write frames of one size as an endless GIF animation, replacing an existing file.
 
-    The frames, at least one, are uint8 ``(height, width, 3)``. Each is shown for ``seconds``, the last one
-    six times as long.
+    There must be at least one frame, uint8 ``(height, width, 3)``. Each is shown for ``seconds``, the last
+    one six times as long.
     """
     image_module = _pillow().Image
     milliseconds = round(1000 * as_number(seconds, "seconds", above=0))
     try:
         listed = list(frames)
     except TypeError:
-        raise ValueError(f"frames are a list of frames, not {short_repr(frames)}") from None
+        raise ValueError(f"frames must be a list of frames, not {short_repr(frames)}") from None
     pictures = list(map(_check_frame, listed))
     if not pictures:
         raise ValueError("an animation needs at least one frame")
@@ -306,7 +306,7 @@ def save_gif(frames: Iterable[Frame], path: str | os.PathLike[str], seconds: flo
 def _check_frame(frame: Any) -> Frame:
     is_array = isinstance(frame, np.ndarray) and frame.dtype == np.uint8
     if not (is_array and frame.ndim == 3 and frame.shape[2] == 3 and frame.size):
-        raise ValueError(f"a frame is a uint8 array (height, width, 3), not {short_repr(frame)}")
+        raise ValueError(f"a frame must be a uint8 array (height, width, 3), not {short_repr(frame)}")
     return cast(Frame, frame)
 
 
@@ -320,9 +320,9 @@ def _pygame() -> ModuleType:
 class Window:
     """A window for frames, which opens with the first one.
 
-    Once closed, by the user or :meth:`close`, it stays closed and ignores frames. :meth:`show` waits so that
-    at most ``frames_per_second`` are shown; 0 means that it never waits. MissingExtraError if pygame-ce is
-    not installed.
+    After it was closed, by the user or by :meth:`close`, it stays closed and ignores frames. :meth:`show`
+    waits, so that at most ``frames_per_second`` are shown; with 0 it never waits. MissingExtraError if
+    pygame-ce is not installed.
     """
 
     def __init__(self, title: str, frames_per_second: float = 0) -> None:
@@ -334,7 +334,7 @@ class Window:
         self._closed = False
 
     def show(self, frame: Frame) -> None:
-        """Show a frame, uint8 ``(height, width, 3)``; close the window if the user asked for it."""
+        """Show a frame, uint8 ``(height, width, 3)``; close the window if the user has asked for that."""
         if self._closed:
             return
         size = frame.shape[1], frame.shape[0]
@@ -365,13 +365,13 @@ G = TypeVar("G", bound=BaseGame)
 
 
 def player_names(game: BaseGame[Any]) -> tuple[str, ...]:
-    """Return the default names of the players of a game in pictures."""
+    """Return the names of the players in pictures, unless others are given."""
     return tuple(f"player {player}" for player in range(game.num_players))
 
 
 @dataclass(frozen=True)
 class Pictures(Generic[G]):
-    """The functions that draw games of one kind, as text and as a scene with the names of the players."""
+    """The pictures of a game, from functions that draw it as text, and as a scene with the players' names."""
 
     title: str
     kind: type[G]
@@ -399,10 +399,10 @@ class Pictures(Generic[G]):
         if names is None:
             return self.scene(game, players)
         if len(as_texts(names, "names")) < len(players):
-            raise ValueError(f"names are a tuple of {len(players)} texts, not {short_repr(names)}")
+            raise ValueError(f"names must be {len(players)} texts, not {short_repr(names)}")
         return self.scene(game, tuple(names))
 
     def _checked(self, game: Any) -> G:
         if not isinstance(game, self.kind):
-            raise ValueError(f"these are pictures of games of {self.title}, not of {short_repr(game)}")
+            raise ValueError(f"the game must be a game of {self.title}, not {short_repr(game)}")
         return game

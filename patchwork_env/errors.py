@@ -29,7 +29,7 @@ class OpponentError(RuntimeError):
 
 
 class UnknownOptionError(TypeError):
-    """An argument that a function or class does not have; the message names the nearest one it has."""
+    """A function or class has no such argument; the message names the nearest one."""
 
 
 class MissingExtraError(ModuleNotFoundError):
@@ -44,11 +44,11 @@ class ConfigError(ValueError):
 
 
 class DivergenceError(RuntimeError):
-    """A loss or its gradient is no longer a finite number; the message has the losses."""
+    """A loss or a gradient is not finite; the message lists the losses."""
 
 
 class StorageError(OSError):
-    """A folder cannot be written; the message names it and gives the reason that the system gives."""
+    """A folder cannot be written; the message names it and gives the system's reason."""
 
 
 class InUseError(OSError):

@@ -1,9 +1,10 @@
-"""The games by name. Their rules are imported on first use, so that playing one game loads no other.
+"""The games by name. The rules of a game are imported on its first use.
 
-A further game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.rules.Rules` as
-``rules``. A package makes it known by an entry point of the group ``patchwork_env.games`` that names the
-module, and ``games.register("name", "package.module")`` to one process. A second module may have its
-:class:`~patchwork_env.core.parts.GameParts` as ``PARTS``; the group ``patchwork_env.parts`` names it.
+Another game is a module with a class ``Game``, which has its :class:`~patchwork_env.core.rules.Rules` as
+``rules``. A package registers the module by an entry point of the group ``patchwork_env.games``, or for one
+process by ``games.register("name", "package.module")``. A second module may have the
+:class:`~patchwork_env.core.parts.GameParts` as ``PARTS``; its entry point is in the group
+``patchwork_env.parts``.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _PARTS = {PATCHWORK: "patchwork_env.agents.patchwork.parts", NMBR9: "patchwork_e
 
 @cache
 def _modules() -> dict[str, str]:
-    """Return the modules of all games by name, with those of installed packages."""
+    """Return the modules of the rules of games by name, also those of installed packages."""
     return _with_installed(_MODULES, ENTRY_POINT_GROUP)
 
 
 @cache
 def _parts() -> dict[str, str]:
-    """Return the modules of the parts of games by name, with those of installed packages."""
+    """Return the modules of the parts of games by name, also those of installed packages."""
     return _with_installed(_PARTS, PARTS_GROUP)
 
 
@@ -97,11 +98,11 @@ def register(name: str, module: str, parts: str | None = None) -> None:
 
 
 def rules_of(game: str | States) -> Rules:
-    """Return the rules of a game, by its name or by an array of its records; ValueError if there are none."""
+    """Return the rules of a game from its name or from an array of its records, else ValueError."""
     if isinstance(game, str):
         return _load(_known(game))
     if not isinstance(game, np.ndarray) or game.ndim != 1:
-        raise ValueError(f"states are an array (n,) of records of a game, not {short_repr(game)}")
+        raise ValueError(f"states must be an array (n,) of records of a game, not {short_repr(game)}")
     return _of_records(game.dtype)
 
 
@@ -114,12 +115,12 @@ def _known(game: str) -> str:
 
 
 def games_with(part: str) -> Sequence[str]:
-    """Return the names of the games with a part of ``GameParts``, also of games that are registered later."""
+    """Return the names of the games that have a part; the sequence follows later registrations."""
     return _Names(part)
 
 
 def parts_of(game: str) -> GameParts:
-    """Return the parts of a game besides its rules, without loading these; ValueError if there is no game."""
+    """Return the parts of a game, without loading its rules; ValueError if there is no such game."""
     module = _parts().get(_known(game))
     try:
         parts: GameParts = GameParts() if module is None else import_module(module).PARTS
@@ -139,7 +140,7 @@ def part_of(game: str, part: str) -> Any:
 
 @cache
 def _of_records(dtype: np.dtype[Any]) -> Rules:
-    for name in sorted(GAMES, key=lambda name: _modules()[name] not in sys.modules):  # those in use first
+    for name in sorted(GAMES, key=lambda name: _modules()[name] not in sys.modules):  # loaded ones first
         with suppress(ValueError):  # a game that cannot be loaded has no records
             if dtype == _load(name).dtype:
                 return _load(name)
@@ -148,7 +149,7 @@ def _of_records(dtype: np.dtype[Any]) -> Rules:
 
 @cache
 def _load(name: str) -> Rules:
-    from patchwork_env.core.rules import load  # it loads Numba, which names alone do not need
+    from patchwork_env.core.rules import load  # imports Numba, which names do not need
 
     module = _modules()[name]
     try:

@@ -1,8 +1,8 @@
-"""The environments of NMBR 9: PettingZoo's, Gymnasium's, and batched self-play.
+"""The environments of NMBR 9 for PettingZoo, Gymnasium and batched self-play.
 
-``env()``, ``raw_env()`` and ``parallel_env()`` are PettingZoo's: :class:`Nmbr9AECEnv` with the order of calls
-enforced and without, and :class:`Nmbr9ParallelEnv`. Gymnasium makes :class:`Nmbr9Env` and
-:class:`Nmbr9VectorEnv` by the name ``Nmbr9-v0``.
+``env()`` makes a :class:`Nmbr9AECEnv` that enforces the order of calls, ``raw_env()`` one that does not, and
+``parallel_env()`` a :class:`Nmbr9ParallelEnv`. Gymnasium makes :class:`Nmbr9Env` and :class:`Nmbr9VectorEnv`
+by the name ``Nmbr9-v0``.
 
 **Actions**: ``Discrete(16394)``, see :mod:`~patchwork_env.nmbr9.actions`. In free order every round has two
 turns of every player: first all choose a tile, then all place it.
@@ -10,10 +10,11 @@ turns of every player: first all choose a tile, then all place it.
 **Observations**, masks, unknown options and copies are as in :mod:`~patchwork_env.patchwork_v0`; see
 :mod:`~patchwork_env.nmbr9.observation` for their sizes.
 
-**Rewards**: ``"score"``, the default for one player, is the points of a placement, digit times level, for its
-player alone. The others are 0 until the game ends. Then ``"outcome"``, the default for several players, is 1
-for a sole winner and ``-1 / (n - 1)`` for each of the others. Winners with equal scores share their gain, so
-that all rewards add up to 0. ``"margin"`` is the own score less the best of the others, divided by 100.
+**Rewards**: ``"score"``, the default for one player, gives the points of each placement, digit times level,
+to the player who makes it. The other kinds are 0 until the game ends. ``"outcome"``, the default for several
+players, is then 1 for a sole winner and ``-1 / (n - 1)`` for each of the others. Winners with equal scores
+share the gain, so that all rewards add up to 0. ``"margin"`` is the own score minus the best score of the
+others, divided by 100.
 
 **Options** are keyword arguments. Those of NMBR 9 are ``players``, ``order``, ``max_digit``, ``copies``,
 ``deck_size`` and ``deck``, as in :class:`~patchwork_env.nmbr9.Game`; ``reset`` takes a ``deck`` for one game.

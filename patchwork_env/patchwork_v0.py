@@ -1,22 +1,22 @@
-"""The environments of Patchwork: PettingZoo's, Gymnasium's, and batched self-play.
+"""The environments of Patchwork for PettingZoo, Gymnasium and batched self-play.
 
-``env()`` and ``raw_env()`` are :class:`PatchworkAECEnv`, with the order of calls enforced and without.
+``env()`` makes a :class:`PatchworkAECEnv` that enforces the order of calls, ``raw_env()`` one that does not.
 Gymnasium makes :class:`PatchworkEnv` and :class:`PatchworkVectorEnv` by the name ``Patchwork-v0``.
 
 **Actions**: ``Discrete(2026)``, see :mod:`~patchwork_env.patchwork.actions`.
 
 **Observations**, from the view of the agent that gets them, are one float32 vector or named float32 tensors
-of the same content, see :mod:`~patchwork_env.patchwork.observation`. The action mask is int8 ``(2026,)``, 1
-for the legal actions, all zeros out of turn.
+of the same content, see :mod:`~patchwork_env.patchwork.observation`. The action mask is int8 ``(2026,)``: 1
+for legal actions, all zeros out of turn.
 
-**Rewards** are 0 until the game ends. Then they are 1 for the winner and -1 for the loser (``"outcome"``) or,
-for each, the own score less the other's, divided by 100 (``"margin"``). With ``"score"``, they are the change
-of the own score by every move, at once. Episodes are never truncated.
+**Rewards** are 0 until the game ends. Then ``"outcome"`` is 1 for the winner and -1 for the loser, and
+``"margin"`` is the own score minus the other player's, divided by 100. ``"score"`` instead rewards every move
+at once by the change of the own score. Episodes are never truncated.
 
 **Options** are keyword arguments. ``special_patches`` is the print of the time track, ``"revised"`` (default)
 or ``"2014"``. ``first_player`` is the player who starts: 0 (default), 1 or ``"random"``. The others are those
-of all games, see :class:`~patchwork_env.envs.single.GameEnv`. An unknown option is a TypeError, and a value
-that is not allowed a ValueError; both name the allowed ones.
+of all games, see :class:`~patchwork_env.envs.single.GameEnv`. An unknown option is a TypeError, a wrong value
+a ValueError; both messages list what is allowed.
 
 **Options of** ``reset``: ``circle``, all 33 patch indices clockwise from the neutral token with the 1x2 patch
 (0) last; ``first_player``.

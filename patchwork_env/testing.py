@@ -28,13 +28,13 @@ from patchwork_env.games import rules_of
 
 __all__ = ["check_agent", "check_game", "check_position"]
 
-_MOST_MOVES = 100_000  # no random game is longer
+_MOST_MOVES = 100_000  # of a random game
 
 
 def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) -> None:
     """Play random games of yours and check the contract of environments, agents and files.
 
-    The ``seed`` is that of the games and of the moves.
+    ``seed`` is that of the games and of the random moves.
     """
     kind, draw = rules.game, np.random.default_rng(seed)
     assert kind.rules is rules, f"{rules.module}.Game.rules must be {rules!r}, not {kind.rules!r}"
@@ -59,7 +59,7 @@ def check_game(rules: Rules, *, games: int = 10, seed: int = 0, **options: Any) 
 def check_position(game: BaseGame, seed: int = 0) -> None:
     """Check one position: its legal actions, its observations, and that all formats restore it.
 
-    The game is left as it was. The seed is that of the hidden information, which is sampled anew.
+    The game is left as it was. ``seed`` is that of the sampled hidden information.
     """
     before, history = game.to_bytes(), game.history
     _check_legal(game)
@@ -95,7 +95,7 @@ def _check_legal(game: BaseGame) -> None:
     for actions, expected in ((legal, True), (others, False)):
         agree = all(kernels.is_legal(game.state, 0, int(action)) == expected for action in actions)
         assert agree, _broken("is_legal must agree with the list", game)
-    assert len(game.decode_all()) == count, _broken("every legal action must be a move", game)
+    assert len(game.legal_moves()) == count, _broken("every legal action must be a move", game)
     for action in legal[:: max(1, count // 50)]:
         assert game.encode(game.decode(action)) == action, _broken("encode must invert decode", game)
         word = game.move_text(action)
@@ -166,7 +166,8 @@ def _check_move(game: BaseGame, action: int) -> None:
         assert (game, game.history) == (before, before.history), _broken("a refusal changes nothing", before)
     game.play(action)
     assert before == before.clone(), _broken("a move must not change copies", before)
-    others = [who for who in range(game.num_players) if who != player and scores[who] != game.scores()[who]]
+    after = game.scores()
+    others = [one for one in range(game.num_players) if one != player and scores[one] != after[one]]
     assert not others, _broken(f"action {action} must change no score but that of its player", before)
     assert game.undo() == action, _broken("undo must return the action", before)
     assert (game, game.history) == (before, before.history), _broken("undo must invert play", before)
@@ -241,8 +242,8 @@ def check_agent(
 ) -> None:
     """Let an agent of yours play whole games, and check the contract of matches and environments.
 
-    It, or that of its spec, plays the game of a name, or each of its ``games`` for None. The ``seed`` is that
-    of the games, of the agent, and of the others' moves.
+    ``agent`` is an agent or a spec. It plays ``game``, by default each of its ``games``. ``seed`` is that of
+    the games, of the agent and of the other players' random moves.
     """
     player = agents.load(agent, seed=seed) if isinstance(agent, str) else agent
     for name in player.games if game is None else (game,):

@@ -1,4 +1,4 @@
-"""The parts that all games share: kernels, bits, random streams, storage and checks."""
+"""The modules that all games share: kernels, bits, random streams, storage and checks."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def begin_games(rules: Rules, streams: Streams, **options: Any) -> States:
     """Begin one game with each of the random ``streams``, ``(n,)``; other options keep their defaults."""
     states = rules.empty_states(len(streams))
     initial_state, flags, _ = rules.set_up({**rules.options, **options}, {})
-    loop(deal_all, rules)(states, streams, initial_state, flags)
+    loop(deal_listed, rules)(states, np.arange(len(states)), streams, initial_state, flags)
     return states
 
 
@@ -171,13 +171,6 @@ def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> 
 
 
 @template
-def deal_all(states: States, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begin all games, each with the random stream of the same index; see ``SetUp`` for the rest."""
-    for i in range(len(states)):
-        game.deal(states, i, streams, initial_state, flags)
-
-
-@template
 def determinize_all(states: States, streams: Streams) -> None:
     """Sample the information hidden from the current players anew, from the streams of the same indices."""
     for i in range(len(states)):
@@ -203,7 +196,7 @@ def write_over(states: States, games: Games, over: npt.NDArray[np.bool_]) -> Non
 
 @template
 def deal_listed(states: States, games: Games, streams: Streams, initial_state: States, flags: int) -> None:
-    """Begin the listed games anew, each with the random stream of the same index."""
+    """Begin the listed games, each with the random stream of the same index; see ``SetUp`` for the rest."""
     for i in games:
         game.deal(states, i, streams, initial_state, flags)
 

@@ -36,7 +36,7 @@ def as_integer(value: Any, what: str) -> int:
 
 
 def as_integers(values: Any, what: str, entry: str) -> list[int]:
-    """Return the integers of an iterable ``what``; messages name each an ``entry``."""
+    """Return the integers of an iterable; messages call it ``what`` and an item ``entry``."""
     try:
         entries = list(values)
     except TypeError:
@@ -52,7 +52,7 @@ def as_texts(values: Any, what: str, error: type[ValueError] = ValueError) -> tu
 
 
 def as_number(value: Any, what: str, *, least: float = -math.inf, above: float = -math.inf) -> float:
-    """Return ``value`` as a float; a finite number of at least ``least`` and greater than ``above``."""
+    """Return ``value`` as a float; it must be finite, at least ``least`` and greater than ``above``."""
     number = math.nan
     if isinstance(value, Real) and value is not True and value is not False:
         with suppress(OverflowError):
@@ -94,9 +94,9 @@ def check_between(number: Any, lowest: int, highest: int, what: str) -> int:
 
 
 def as_action(action: Any, what: str = "an action") -> int:
-    """Return an action as an int, even if no such action exists; IllegalActionError for other values.
+    """Return an action as an int, without checking its range; IllegalActionError for other values.
 
-    It is an integer of any type but bool, or an array or tensor of one integer.
+    An action is an integer of any type except bool, or an array or tensor of one integer.
     """
     if isinstance(action, np.integer):
         return int(action)
@@ -120,10 +120,10 @@ def check_action(action: Any, num_actions: int) -> int:
 
 
 def check_actions(actions: Any, number: int, what: str = "actions") -> npt.NDArray[np.int64]:
-    """Return the actions of ``number`` games as int64 ``(number,)``, even if no such actions exist.
+    """Return the actions of ``number`` games as int64 ``(number,)``, without checking their range.
 
-    They are an array or tensor of integers of this shape, or a sequence of actions that :func:`as_action`
-    accepts; IllegalActionError for other values.
+    ``actions`` is an array or tensor of integers of this shape, or a sequence of actions that
+    :func:`as_action` accepts; IllegalActionError for other values.
     """
     array = actions if isinstance(actions, np.ndarray) else _as_array(actions)
     if array is None or array.shape != (number,) or array.dtype.kind not in "iu":
@@ -133,19 +133,19 @@ def check_actions(actions: Any, number: int, what: str = "actions") -> npt.NDArr
 
 
 def _as_array(values: Any) -> npt.NDArray[Any] | None:
-    """Return an array or tensor (of any device), or a sequence of actions, as an array; otherwise None."""
+    """Return an array, tensor (on any device) or sequence of actions as an array; otherwise None."""
     try:
         if hasattr(values, "dtype"):
             return np.asarray(values.cpu() if hasattr(values, "cpu") else values)
         if isinstance(values, Sequence) and not isinstance(values, str | bytes):
             return np.array([as_action(value) for value in values], np.int64)
-    except Exception:  # of an array or sequence of another library
+    except Exception:  # arrays and sequences of other libraries may raise anything
         pass
     return None
 
 
 def described(value: Any, array: npt.NDArray[Any] | None = None) -> str:
-    """Return a value with its type and, if it or its ``array`` has them, dtype and shape."""
+    """Return the repr of a value with its type and the dtype and shape of it or its ``array``, if any."""
     text = f"{short_repr(value)} of type {type(value).__name__}"
     for given in (value, array):
         dtype, shape = getattr(given, "dtype", None), getattr(given, "shape", None)
@@ -191,7 +191,7 @@ def offset_seed(seed: int, steps: int) -> int:
 
 
 def seed_streams(seed: Any, n: int = 1) -> Streams:
-    """Return ``n`` random streams for the engines; stream ``i`` depends on ``seed`` and ``i`` alone."""
+    """Return ``n`` random streams; stream ``i`` depends on ``seed`` and ``i`` alone."""
     from patchwork_env.core import random  # imports Numba
 
     streams = np.empty(n, np.uint64)
@@ -200,5 +200,5 @@ def seed_streams(seed: Any, n: int = 1) -> Streams:
 
 
 def determinization_streams(seed: Any, n: int = 1) -> Streams:
-    """Return ``n`` streams for sampling hidden information; games and agents never have these streams."""
+    """Return ``n`` streams for sampling hidden information, other ones than those of games and agents."""
     return ~seed_streams(seed, n)

@@ -23,20 +23,20 @@ ERRORS = (
     *(ValueError, OSError, ImportError, MemoryError),
     *(OpponentError, WorkerError, DivergenceError, UnknownOptionError),
 )
-"""The errors that commands answer with a message instead of a traceback."""
-_NO_READER = 128 + 13  # the exit code where SIGPIPE would have ended the process
-_LONGEST = 1000  # the most characters of a message; arguments of any length may be part of it
+"""The errors for which commands print a message instead of a traceback."""
+_NO_READER = 128 + 13  # the exit code of a process that SIGPIPE ends
+_LONGEST = 1000  # characters of a message, which may quote long arguments
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Keeps the lines of a text that has several, such as the docstring of a module with its examples."""
+    """Keeps the line breaks of texts with several lines, such as a module's docstring with examples."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
 class _Remembered(argparse.Action):
-    """Stores the value of an option, and its name in ``given``, for :func:`refuse`."""
+    """Stores the value of an option, and adds its name to ``given`` for :func:`refuse`."""
 
     def __call__(
         self,
@@ -124,13 +124,13 @@ def run_command(
 ) -> int:
     """Parse the arguments of a command, by default those of the process, and call ``run`` with them.
 
-    ``program`` is the name under which the command was called: ``training.train`` or ``patchwork-env train``.
-    ``extras`` install the libraries that ``run`` imports; the parser needs none of them.
-    Returns the exit code: 2 for an error, or else that of ``run``.
+    ``program`` is the name of the command: ``training.train`` or ``patchwork-env train``. ``extras`` are the
+    extras that ``run`` needs; the parser needs none. Returns the exit code: 2 for an error, else that of
+    ``run``.
     """
     parser.prog = f"python -m {program}" if program.startswith("training.") else program
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # files and pipes of Windows lack most characters
+        if isinstance(stream, TextIOWrapper):  # files and pipes of Windows cannot encode most characters
             stream.reconfigure(errors="replace")
 
     def work() -> int:
@@ -148,7 +148,7 @@ def run_command(
 
 
 def while_read(work: Callable[[], int]) -> int:
-    """Return the exit code of work; end quietly if the reader of its output is gone, as after ``head``."""
+    """Return the exit code of ``work``; end quietly if its output has no reader, as after ``head``."""
     try:
         try:
             return work()
@@ -208,9 +208,9 @@ def _drop(stream: TextIO) -> None:
 
 def _is_read() -> bool:
     """Whether the standard output can be written: it is not a pipe whose reader is gone."""
-    output = select.poll()  # every system with it, and no other, has broken pipes
+    output = select.poll()  # exists on the systems that have broken pipes
     try:
         output.register(sys.stdout.fileno(), 0)
-    except (AttributeError, ValueError):  # it is no file
+    except (AttributeError, ValueError):  # it is not a file
         return True
     return not output.poll(0)

@@ -1,10 +1,10 @@
 """The decorator of all kernels, which compiles and caches them.
 
-Linking kernels and caching them use internals of Numba. With a version of Numba that has others, kernels run
-as fast. They only take longer to compile, and without a cache are compiled in every process.
+Linking and caching use internals of Numba. With a version of Numba that has other internals, kernels run as
+fast, but take longer to compile, and without a cache are compiled in every process.
 
-A kernel that is the same for every game is written once, as a :func:`template` over the global name ``game``,
-and compiled for each game by :func:`specialize`.
+A kernel for all games is written once, as a :func:`template` over the global name ``game``, and compiled for
+each game by :func:`specialize`.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def kernel(
 ) -> _Function | Callable[[_Function], _Function]:
     """Compile a function with Numba at its first call, and keep the code on disk for later processes.
 
-    Used plain (``@kernel``) or with options (``@kernel(inline=True)``). The compiled function releases the
-    interpreter lock, follows NumPy's rules for division by zero and does not check array bounds. With the
-    environment variable ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
+    The decorator is ``@kernel`` or has options, as in ``@kernel(inline=True)``. The compiled function
+    releases the interpreter lock, follows NumPy's rules for division by zero and does not check array bounds.
+    With the environment variable ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 
-    Numba counts the references to every array that it passes on. The atomic instructions for this can take
-    half of the time. A kernel that only borrows arrays from its caller needs no counting, so it is off by
-    default (Numba's option ``_nrt``).
+    Numba counts the references to every array that a function passes on, with atomic instructions that can
+    take half of the time. A kernel that only borrows arrays from its caller needs no counting, so it is off
+    by default (Numba's option ``_nrt``).
 
     With ``inline``, the machine code is always inserted into the callers. With ``allocates``, the kernel may
     make or return arrays, such as the results of array arithmetic; otherwise Numba refuses to compile it.
@@ -67,7 +67,7 @@ def template(*, inline: bool = False, allocates: bool = False) -> Callable[[_Fun
 def template(
     function: _Function | None = None, *, inline: bool = False, allocates: bool = False
 ) -> _Function | Callable[[_Function], _Function]:
-    """Mark a function as a kernel that :func:`specialize` compiles for one game after the other.
+    """Mark a function as a kernel that :func:`specialize` compiles for each game.
 
     The function uses the global name ``game`` for the kernels and constants of the game that it is compiled
     for, and may call other templates of its module. The options are those of :func:`kernel`.
@@ -82,9 +82,9 @@ def template(
 
 @functools.cache
 def specialize(function: _Function, game: ModuleType) -> _Function:
-    """Return a template as a kernel for one game, always the same, with machine code on disk of its own.
+    """Return the kernel of a template for one game, always the same object, with its own file on disk.
 
-    The module object ``game`` takes the place of the global name; it holds the game's kernels and constants.
+    The module object ``game`` replaces the global name; it holds the game's kernels and constants.
     """
     names = {**function.__globals__, "game": game}
     for name in function.__code__.co_names:
@@ -103,7 +103,7 @@ def _compile(function: Any, inline: bool, allocates: bool) -> Any:
         return function
     options = {
         **_OPTIONS,
-        "boundscheck": None,  # as the environment variable NUMBA_BOUNDSCHECK says
+        "boundscheck": None,  # set by the environment variable NUMBA_BOUNDSCHECK
         "forceinline": inline,
         "_nrt": allocates,
         "no_cfunc_wrapper": True,  # only pointers to functions need it
@@ -118,7 +118,7 @@ def _compile(function: Any, inline: bool, allocates: bool) -> Any:
 
 @functools.cache
 def _accepts_options() -> bool:
-    """Whether Numba accepts the options that make kernels fast; it refuses them when it compiles."""
+    """Whether Numba accepts the options that make kernels fast; it refuses unknown ones when it compiles."""
     try:
         njit(forceinline=False, _nrt=False, no_cfunc_wrapper=True)(lambda: None).compile(())
     except Exception as error:

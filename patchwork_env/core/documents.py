@@ -1,4 +1,4 @@
-"""Files of text and of JSON; if one is damaged, a ValueError of one line names it."""
+"""Files of text and of JSON; a ValueError of one line names a damaged file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_json(path: Path, *, finite: bool = True) -> Any:
 
 
 def read_object(path: Path, *keys: str, finite: bool = True) -> dict[str, Any]:
-    """Return the object in a file of JSON, which must have these keys; see :func:`parse_json`."""
+    """Return the object in a file of JSON, which must have the ``keys``; see :func:`parse_json`."""
     contents = read_json(path, finite=finite)
     missing = [key for key in keys if key not in contents] if isinstance(contents, dict) else keys
     if not isinstance(contents, dict) or missing:
@@ -58,9 +58,9 @@ def read_object(path: Path, *keys: str, finite: bool = True) -> dict[str, Any]:
 def read_document(
     path: Path, form: str, version: int, advice: str = "", *, finite: bool = True
 ) -> dict[str, Any]:
-    """Return the object in a file of JSON, without its ``format`` and ``version``, which must be these.
+    """Return the object in a file of JSON, whose format and version must be ``form`` and ``version``.
 
-    Otherwise the message ends with the ``advice``.
+    Both are removed from it. ValueError for others; the message ends with ``advice``.
     """
     contents = read_object(path, "format", "version", finite=finite)
     its_form, its_version = contents.pop("format"), contents.pop("version")
@@ -73,9 +73,9 @@ def read_document(
 
 
 def parse_json(text: str, source: str, *, finite: bool = True) -> Any:
-    """Return the data in a text of JSON; messages name it ``source``.
+    """Return the data in a text of JSON, which messages call ``source``.
 
-    ValueError if it is not JSON, is nested too deeply or, if it must be ``finite``, has other numbers.
+    ValueError if it is not JSON or nested too deeply, or, with ``finite``, has a number that is not finite.
     """
     number = _finite_number if finite else float
     try:

@@ -21,8 +21,8 @@ _PROJECTS = {
 def from_extra(extra: str, who: str) -> Iterator[None]:
     """Within the block, raise an error about a missing module as a MissingExtraError.
 
-    The message begins with ``who``, such as ``"exports need"``. ``extra`` may list several, with commas.
-    Without one, errors stay as they are.
+    The message begins with ``who``, such as ``"exports need"``. ``extra`` is the name of an extra, or several
+    names with commas; if it is empty, errors stay as they are.
     """
     try:
         yield

@@ -28,9 +28,9 @@ def storing_in(path: Path) -> Iterator[None]:
 
 
 class GrowingFile:
-    """An unbuffered file to append to; what was written survives a killed process.
+    """An unbuffered file to append to; written bytes survive a killed process.
 
-    It is closed at the latest when this object is deleted.
+    Deleting this object closes the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,7 +38,7 @@ class GrowingFile:
         weakref.finalize(self, self._file.close)
 
     def write(self, contents: bytes) -> None:
-        """Append all of the bytes."""
+        """Append all bytes."""
         rest = memoryview(contents)
         while rest:
             rest = rest[self._file.write(rest) :]
@@ -53,7 +53,7 @@ class GrowingFile:
 
 
 def remove_partial(folder: Path) -> None:
-    """Delete everything below a folder that killed processes left incomplete."""
+    """Delete the incomplete files and folders that killed processes left below a folder."""
     for path in list(folder.rglob(f".*{PARTIAL}")):
         if path.is_dir():
             shutil.rmtree(path)
@@ -62,7 +62,7 @@ def remove_partial(folder: Path) -> None:
 
 
 def check_file_path(path: Path, option: str) -> None:
-    """Raise OSError unless the path that an option of a command gives can become a file."""
+    """Raise OSError unless a file can be written at the path that an option of a command gives."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} for {path.name}")
     if path.is_dir():

@@ -29,10 +29,10 @@ class _Position(NamedTuple):
     """An immutable position: a state and the move that led to it."""
 
     states: States  # the record, ``(1,)``
-    number: int = 0  # of actions played since the first position
-    action: int = -1  # that led here; -1 in the first position
-    before: _Position | None = None  # where it was played; None in the first position
-    to_move: int | None = None  # the player, or ``OVER``, where it is known
+    number: int = 0  # actions since the first position
+    action: int = -1  # the last action; -1 in the first position
+    before: _Position | None = None  # the position before it; None in the first position
+    to_move: int | None = None  # the next player, or ``OVER``; None if not computed yet
 
 
 class BaseGame(Generic[M]):
@@ -44,12 +44,11 @@ class BaseGame(Generic[M]):
     A derived class needs its :attr:`rules`. Unless it overrides more, its moves are the numbers of its
     actions, and positions are written as stored states.
 
-    Games are equal, with the same hash, if their positions are equal; their histories do not matter. Do not
-    play on a game that is a key of a dict or an element of a set: use a :meth:`clone` of it, or its
-    :meth:`position_text`, as the key.
+    Games are equal, with the same hash, if their positions are equal; their histories do not matter. The hash
+    changes with every move: as the key of a dict, use a :meth:`clone` or a :meth:`position_text`.
 
     Args:
-        seed: The seed of all that chance decides, ``0 ... 2**64 - 1``; None for a fresh random game.
+        seed: The seed of all random decisions, ``0 ... 2**64 - 1``; None for a fresh random game.
         options: Options of environments, and of their ``reset``; the others keep their defaults.
 
     Raises:
@@ -104,7 +103,7 @@ class BaseGame(Generic[M]):
 
     @property
     def current_player(self) -> int:
-        """The player who is to move, counted from 0."""
+        """The player to move, counted from 0."""
         position = self._position
         if position.to_move is None or position.to_move == OVER:
             return int(position.states["current_player"][0])
@@ -193,8 +192,8 @@ class BaseGame(Generic[M]):
         return actions
 
     def legal_moves(self) -> list[M]:
-        """Return the legal moves, in the order of their actions; see :meth:`decode_all`."""
-        return self.decode_all()
+        """Return the legal moves, in the order of their actions."""
+        return self._decode(self.legal_actions().tolist())
 
     def action_mask(self) -> npt.NDArray[np.int8]:
         """Return the action mask, int8 ``(NUM_ACTIONS,)``: 1 for legal actions; zeros if the game is over."""
@@ -255,16 +254,12 @@ class BaseGame(Generic[M]):
         """Return the ``Move`` that a legal action means; for any other, IllegalActionError."""
         return self._decode([self._require_legal(action)])[0]
 
-    def decode_all(self, actions: Iterable[SupportsIndex] | None = None) -> list[M]:
+    def decode_all(self, actions: Iterable[SupportsIndex]) -> list[M]:
         """Return the moves that legal actions mean, in their order; much faster than decoding one by one.
 
-        The actions are any iterable of integers, or None for all legal ones. IllegalActionError if one of
-        them is not legal.
+        The actions are any iterable of integers. IllegalActionError if one of them is not legal.
         """
-        legal: list[int] = self.legal_actions().tolist()
-        if actions is None:
-            return self._decode(legal)
-        allowed = set(legal)
+        allowed: set[int] = set(self.legal_actions().tolist())
         try:
             listed = list(actions)
         except TypeError:
@@ -398,7 +393,7 @@ class BaseGame(Generic[M]):
         return str(action)
 
     def _parse_word(self, text: str) -> int:
-        """Return the action of a word, which may still be illegal; ValueError if the word means no action."""
+        """Return the action of a word, which may still be illegal; ValueError if there is no such action."""
         return storage.parse_number(text)
 
     def _set_up_fields(self) -> dict[str, str] | None:

@@ -1,7 +1,7 @@
 """Instructions that Numba does not generate by itself, for bits and for memory.
 
-Each intrinsic checks the layout of its arrays when a kernel is compiled, since it reads and writes through
-pointers. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
+Each intrinsic reads and writes through pointers, so it checks the layout of its arrays when a kernel is
+compiled. With ``NUMBA_DISABLE_JIT=1`` they are plain Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Shorts = npt.NDArray[np.int16]
 CACHE_LINE = 64
 """The bytes of a cache line."""
 LANES = 8
-"""The words that :data:`and_shifted` computes with at once."""
+"""The number of words that :data:`and_shifted` and :data:`add_fitting` compute at once."""
 INT16, INT32, INT64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 
 
@@ -52,7 +52,7 @@ def vector_at(builder: Any, data: Any, index: Any, kind: ir.VectorType) -> Any:
 
 
 def in_all_lanes(builder: Any, scalar: Any, vector: ir.VectorType) -> Any:
-    """Return a vector with the same number in all lanes."""
+    """Return a vector with a scalar in all lanes."""
     undefined = ir.Constant(vector, ir.Undefined)
     lane = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(
@@ -186,10 +186,10 @@ def _add_fitting_compiled(
 
 
 add_fitting = _add_fitting_in_python if config.DISABLE_JIT else _add_fitting_compiled
-"""``add_fitting(out, start, near, taken, first, rows, columns, number)`` ORs anchors of a tile to the words
-``out[start : start + 8]``, which stand for rows as their bits for columns: those at which one of its cells
-``(rows[k], columns[k])``, ``number`` in all, lies on a one of ``near``, and none on a one of ``taken``, both
-read from row ``first`` on. All arrays are contiguous, the cells int64, the others uint64."""
+"""``add_fitting(out, start, near, taken, first, rows, columns, number)`` adds the anchors of a tile in eight
+rows to ``out[start : start + 8]``: a word for each row, a bit for each column. At these anchors one of the
+tile's ``number`` cells ``(rows[k], columns[k])`` meets a one of ``near``, and no cell meets a one of
+``taken``, both read from row ``first`` on. All arrays are contiguous, the cells int64, the others uint64."""
 
 
 # --- memory -------------------------------------------------------------------------------------------------
@@ -269,8 +269,8 @@ def _prefetch_in_python(array: Any, index: int) -> None:
 
 
 prefetch = _prefetch_in_python if config.DISABLE_JIT else _prefetch_compiled
-"""``prefetch(array, index)`` asks for the cache line at which an entry of a contiguous array begins, counted
-over all dimensions, so that it is there when it is needed soon."""
+"""``prefetch(array, index)`` begins to load the cache line of an entry of a contiguous array, whose index is
+counted over all dimensions."""
 
 
 _GUARD = threading.Lock()
@@ -313,5 +313,5 @@ def _release_compiled(typing_context: Any, lock: Any) -> Any:
 take_lock, release_lock = (
     (_take_in_python, _release_in_python) if config.DISABLE_JIT else (_take_compiled, _release_compiled)
 )
-"""``take_lock(lock)`` says whether this thread has the lock now, an int64 array ``(1,)`` that holds 0 as long
-as no thread has it; ``release_lock(lock)`` gives it back. Its next holder sees all earlier writes."""
+"""``take_lock(lock)`` tries to take a lock, an int64 array ``(1,)`` that is 0 while it is free, and returns
+whether this thread has it now. ``release_lock(lock)`` frees it; the next thread sees all earlier writes."""

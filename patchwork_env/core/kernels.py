@@ -1,8 +1,7 @@
 """The compiled rules of a game: its own kernels, and those that follow from them.
 
-A legal set is an array of words ``(rows, words)`` in any form. Unless the game has
-kernels of its own, it is a bitset: bit ``b`` of word ``w``, counted through all rows, says whether action
-``64 * w + b`` is legal.
+A legal set is an array of words ``(rows, words)``, whose meaning only the game's kernels know. By default it
+is a bitset: bit ``b`` of word ``w``, counted through all rows, is 1 if action ``64 * w + b`` is legal.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _WORD = 64
 def copy_of(states: States) -> States:
     """Return a copy of the records ``(n,)``; NumPy copies field by field, which is 30 times slower.
 
-    To copy some of them, ``states.take(games)`` is as fast, unlike ``states[games]``.
+    For some of the records, ``states.take(games)`` is as fast, unlike ``states[games]``.
     """
     return np.ndarray(states.shape, states.dtype, bytearray(states.tobytes()))
 
@@ -43,45 +42,44 @@ def copy_of(states: States) -> States:
 class Kernels(Protocol):
     """The compiled rules of one game, which trust their arguments; templates know them as ``game``.
 
-    The arguments ``(states, i)``, with which most of them begin, are an array of records and an index. A game
-    must have ``is_over``, ``legal``, ``apply``, ``score``, ``deal`` and ``write_observation``; the others
-    have defaults.
+    Most of them take ``(states, i)`` first, an array of records and an index. A game must have ``is_over``,
+    ``legal``, ``apply``, ``score``, ``deal`` and ``write_observation``; the others have defaults.
 
     Attributes:
         legal_shape: The shape of legal sets.
         mask_words: The number of words of 64 bits, one for each word of a legal set.
         max_players: The highest number of players.
-        is_over: ``(states, i)`` says whether the game has ended.
-        legal: ``(states, i, legal_set)`` writes the legal actions of the current player, of which there are
-            none if the game is over, and returns their number.
+        is_over: ``(states, i)`` returns whether the game has ended.
+        legal: ``(states, i, legal_set)`` writes the legal actions of the current player and returns their
+            number, 0 if the game is over.
         apply: ``(states, i, action)`` plays a legal action.
-        score: ``(states, i, player)`` is a player's score at any time, an integer. A move changes only the
-            score of the player who makes it.
+        score: ``(states, i, player)`` returns a player's score at any time, an integer. A move changes only
+            the score of the player who makes it.
         deal: ``(states, i, streams, initial_state, flags)`` begins a game; see
-            :class:`~patchwork_env.core.rules.SetUp`. Random numbers come from the stream of the same index.
-        write_observation: ``(states, i, observer, out)`` writes what a player sees to a contiguous float32
-            array ``(layout.size,)``.
-        num_players: ``(states, i)`` is the number of players; by default ``max_players``.
-        outcome: ``(states, i, player)`` is the reward for the end of a game: 1 for a sole winner; the rewards
-            of all players add up to 0. By default those with the highest score win.
-        visible_score: ``(states, i, observer, player)`` is a player's score as far as another player, or the
-            same one, knows it; by default all of it.
-        determinize: ``(states, i, streams)`` resamples what the record holds but the current player cannot
-            know, such as the order of the next cards; by default nothing.
-        draw: ``(states, i, streams)`` draws the next card, after the deal and after every move, if records do
-            not hold the order of the deck; by default nothing.
-        is_legal: ``(states, i, action)`` says of any integer whether the current player may play it.
-        allows: ``(legal_set, action)`` says whether the legal set of a game that goes on holds an action, any
-            integer.
-        nth_legal: ``(legal_set, n)`` is the ``n``-th legal action in ascending order, or -1.
-        write_actions: ``(legal_set, actions)`` lists the legal actions in ascending order in an int16 array
+            :class:`~patchwork_env.core.rules.SetUp`. Random numbers come from ``streams[i]``.
+        write_observation: ``(states, i, observer, out)`` writes the observation of a player to a contiguous
+            float32 array ``(layout.size,)``.
+        num_players: ``(states, i)`` returns the number of players; by default ``max_players``.
+        outcome: ``(states, i, player)`` returns the reward for the end of a game: 1 for a sole winner; the
+            rewards of all players add up to 0. By default the highest score wins.
+        visible_score: ``(states, i, observer, player)`` returns the part of a player's score that the
+            observer knows; by default all of it.
+        determinize: ``(states, i, streams)`` resamples the information in the record that the current player
+            does not have, such as the order of the next cards; by default nothing.
+        draw: ``(states, i, streams)`` draws the next card, after the deal and after every move, for records
+            that do not hold the order of the deck; by default nothing.
+        is_legal: ``(states, i, action)`` returns whether the current player may play an action, any integer.
+        allows: ``(legal_set, action)`` returns whether the legal set of a game that is not over has an
+            action, any integer.
+        nth_legal: ``(legal_set, n)`` returns the ``n``-th legal action in ascending order, or -1.
+        write_actions: ``(legal_set, actions)`` writes the legal actions in ascending order to an int16 array
             and returns their number.
-        update_mask: ``(states, i, legal_set, count, mask, used)`` writes the legal set of a state, which has
-            ``count`` actions, as 0 and 1 to an int8 array ``(num_actions,)``. The bits of ``used``, uint64
-            ``(mask_words,)``, say which parts of the mask may hold ones; they are brought up to date.
+        update_mask: ``(states, i, legal_set, count, mask, used)`` writes a legal set with ``count`` actions
+            as 0 and 1 to an int8 array ``(num_actions,)``. It reads and updates ``used``, uint64
+            ``(mask_words,)``, whose bits mark the parts of the mask that may hold ones.
         legal_mask: ``(states, i, mask)`` writes the mask of a state and returns the number of legal actions.
-        play: ``(states, i, action)`` plays an action, any integer, and returns who is to move then, or
-            ``OVER``; if it is not legal, it changes nothing and returns ``ILLEGAL``.
+        play: ``(states, i, action)`` plays an action, any integer, and returns the next player, or ``OVER``.
+            If the action is not legal, it changes nothing and returns ``ILLEGAL``.
     """
 
     legal_shape: tuple[int, int]
@@ -278,7 +276,7 @@ _DEFAULTS: dict[str, Any] = {
 def kernels_of(
     name: str, modules: tuple[ModuleType, ...], legal_shape: tuple[int, int], max_players: int
 ) -> Kernels:
-    """Return the kernels of the game with that name; modules define them by the names of :class:`Kernels`.
+    """Return the kernels of the game ``name``, which ``modules`` define by the names of :class:`Kernels`.
 
     Raises:
         AttributeError: A kernel that every game must have is missing.

@@ -11,11 +11,11 @@ from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.errors import OpponentError
 
 MOST_BYTES = 2**20
-"""The limit of a query or an answer; the longest game takes less than a hundredth of it."""
+"""The longest query or answer; the longest game takes less than a hundredth of it."""
 _LONGEST_ERROR = 500
-_FOR_PEOPLE = (ValueError, OSError, ImportError, OpponentError)  # errors whose messages need no type
+_READABLE = (ValueError, OSError, ImportError, OpponentError)  # errors whose messages need no type
 
-Check = Callable[[Any, str], Any]  # returns an allowed value, else raises ValueError with its name
+Check = Callable[[Any, str], Any]  # ``check(value, name)`` returns the value, or raises ValueError
 
 
 def read_message(body: bytes) -> dict[str, Any]:
@@ -50,15 +50,15 @@ def check_fields(
 
 
 def error_of(message: str) -> dict[str, str]:
-    """Return an error as the page reads it, on one line and not too long."""
+    """Return the answer of servers to a failed query: its ``error``, one line of at most 500 characters."""
     return {"error": one_line(message, _LONGEST_ERROR)}
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the text of an error, with its type unless its message is written for people."""
-    return str(error) if isinstance(error, _FOR_PEOPLE) and str(error) else f"{type(error).__name__}: {error}"
+    """Return the message of an error, with its type if the message alone may be unclear."""
+    return str(error) if isinstance(error, _READABLE) and str(error) else f"{type(error).__name__}: {error}"
 
 
 def encoded(content: Any) -> bytes:
-    """Return compact JSON in ASCII, which can encode lone surrogates; all numbers must be finite."""
+    """Return compact JSON in ASCII, which can also encode lone surrogates; all numbers must be finite."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -57,6 +57,6 @@ def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list
 
 
 def unknown_option(owner: str, name: str, known: Iterable[str]) -> UnknownOptionError:
-    """Return the error about an unknown option, in Python's words, which other libraries parse."""
+    """Return the error about an unknown option, in the words of Python's own, which libraries parse."""
     hint = did_you_mean(name, known)
     return UnknownOptionError(f"{owner} got an unexpected keyword argument {short_repr(name)}; {hint}")

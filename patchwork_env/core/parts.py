@@ -1,4 +1,4 @@
-"""The parts of a game besides its rules, which other folders hold: agents, learning, words."""
+"""The parts of a game besides its rules, such as agents, networks and figures."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GameParts:
-    """References to the parts of one game, ``"module"`` or ``"module:name"``, each imported on its first use.
+    """References to the parts of one game, ``"module"`` or ``"module:name"``, each imported on first use.
 
-    The module that is registered for the parts of a game has them as ``PARTS``; it must import little, since
-    configurations read it. Every part is optional: code that needs a missing one raises a ValueError that
-    names it.
+    The registered module has them as ``PARTS``. It must import little, since configurations read it. Every
+    part is optional: code that needs a missing one raises a ValueError that names it.
 
     Attributes:
-        greedy: ``choose_actions(states, actions)``, which writes the action that looks best in each state.
+        greedy: ``choose_actions(states, actions)``, which writes the greedy action of each state.
         levels: ``new_player(level)``, which returns the :data:`~patchwork_env.agents.partner.Player` of a
             level for people.
-        champion: The name of the strongest agent in specs; no reference.
-        network: The :class:`~patchwork_env.agents.networks.PolicyNetwork`, which has the features too.
+        champion: The spec of the strongest agent; not a reference.
+        network: The :class:`~patchwork_env.agents.networks.PolicyNetwork`, with its features.
         value: The game of the algorithms that learn a value, made from a configuration.
         matches: The :class:`MatchPart`, with the figures of a match.
-        view: The :class:`~patchwork_env.integrations.text.view.View`, which puts positions in words.
+        view: The :class:`~patchwork_env.integrations.text.view.View`, which describes positions in words.
         page: The :class:`~patchwork_env.service.positions.PagePart`: options, positions and components.
         figures: The module with ``GameStats`` and ``statistics_of_games``, the statistics of training.
-        is_learned_alone: Whether PPO learns the game alone, for points; no reference.
-        network_settings: The settings of networks that ``network`` has and those of other games may lack, out
-            of ``channels``, ``offers`` and ``lookahead``; no reference.
+        is_learned_alone: Whether PPO learns the game for one player, for points; not a reference.
+        network_settings: The settings among ``channels``, ``offers`` and ``lookahead`` that ``network``
+            uses; not references.
     """
 
     greedy: str | None = None
@@ -54,20 +53,20 @@ class MatchPart:
     """The matches of a game between two players, and their figures.
 
     Attributes:
-        set_up: The common set-up of both sides, in a word, such as ``"circle"``.
-        variant, variants: The game's option for its variant, empty without variants, and its values, the
-            usual one first.
-        is_noninteractive: Whether the players do not interact. Every set-up is then played once; otherwise
-            also with seats swapped.
-        figures: The names of the figures that results have of both sides; ``"score"`` and ``"turns"`` are
-            known for every game.
+        set_up: The word for the set-up that both sides share, such as ``"circle"``.
+        variant, variants: The name of the option for the variant, empty without variants, and its values,
+            the default first.
+        is_noninteractive: Whether the players do not interact. Then every set-up is played once, otherwise
+            twice, with swapped seats.
+        figures: The names of the figures of each side in results; every game has ``"score"`` and
+            ``"turns"``.
         shares: The figures whose means are shares of the games.
         in_rankings: The figures in tables of many agents.
-        figures_of: Computes figures of both players at the end of games from their last ``(n,)`` records: by
-            name, arrays ``(n, 2)``. None for the score alone.
+        figures_of: Computes figures of both players from the last ``(n,)`` records of games: arrays
+            ``(n, 2)`` by name. None for the score alone.
         counted: The figures that are counted during games.
-        count: The kernel ``count(states, games, actions, counts)`` that plays actions in the listed games and
-            adds to ``counts``, int64 ``(n, len(counted))``.
+        count: The kernel ``count(states, games, actions, counts)``, which plays actions in the listed games
+            and adds to ``counts``, int64 ``(n, len(counted))``.
     """
 
     set_up: str = "set-up"

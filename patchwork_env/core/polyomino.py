@@ -1,7 +1,7 @@
 """Polyominoes as plain Python: cells, quarter turns, flips and orientations.
 
-A shape is a tuple of ``(row, column)`` cells whose smallest row and smallest column are 0,
-in ascending order, so equal shapes compare equal.
+A shape is an ascending tuple of ``(row, column)`` cells whose smallest row and column are 0, so that equal
+shapes compare equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NUM_ORIENTATIONS = 8
 
 
 def normalize(cells: Iterable[Cell]) -> Cells:
-    """Move ``cells`` so that the bounding box starts at (0, 0), and sorts them."""
+    """Move ``cells`` so that the bounding box starts at (0, 0), and sort them."""
     cells = list(cells)
     top = min(row for row, _ in cells)
     left = min(column for _, column in cells)

@@ -15,8 +15,8 @@ QUIET = "PATCHWORK_ENV_QUIET"
 """The environment variable that suppresses the line about compilation, unless it is empty or 0."""
 
 _SECONDS_BEFORE_NOTICE = 3.0
-_PAUSE = 30.0  # the seconds between two lines where stderr is not a terminal
-_FRAME = 0.1  # the seconds between two states of a line on a terminal
+_PAUSE = 30.0  # seconds between two lines if stderr is not a terminal
+_FRAME = 0.1  # seconds between two states of a line on a terminal
 
 Listener = Callable[[str], None]
 _LOCK = threading.Lock()
@@ -30,7 +30,7 @@ _LISTENERS: list[Listener] = []
 def listen(listener: Listener) -> Iterator[None]:
     """Within the block, call a listener with a message whenever the compilation of a kernel begins.
 
-    It is called in the thread that compiles and must call no kernel. It replaces the line on stderr.
+    The listener runs in the thread that compiles and must call no kernel. It replaces the line on stderr.
     """
     with _LOCK:
         _LISTENERS.append(listener)
@@ -42,9 +42,10 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 class Compilation:
-    """Reports compilations to all listeners, or once on stderr after 3 seconds of them.
+    """Reports compilations to all listeners, or once on stderr after 3 seconds of compilation.
 
-    Kernels are compiled while the kernel that calls them is; Numba lets only one thread compile at a time.
+    Compilations are nested: kernels are compiled during that of their caller. Numba lets only one thread
+    compile at a time.
     """
 
     def __init__(self) -> None:
@@ -70,10 +71,10 @@ class Compilation:
                 f"patchwork_env is {message}; others may follow "
                 f"(`patchwork-env compile` compiles all beforehand, {QUIET}=1 hides this line)\n"
             )
-        self._depth += 1  # last: a compilation that is interrupted before this never ends
+        self._depth += 1  # last, since `end` is not called after an interrupt in this method
 
     def end(self) -> None:
-        """Note that the compilation that began last has ended."""
+        """Report that the compilation that began last has ended."""
         self._depth -= 1
         if self._depth == 0:
             self._seconds += perf_counter() - self._began
@@ -85,7 +86,7 @@ class Compilation:
 class StatusLine:
     """A line on stderr that changes in place on a terminal.
 
-    Files, pipes and notebooks get a plain line after 3 seconds and then every 30 seconds.
+    In files, pipes and notebooks it is a plain line, after 3 seconds and then every 30 seconds.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class StatusLine:
         self._due = perf_counter() + (0.0 if _is_terminal() else _SECONDS_BEFORE_NOTICE)
 
     def show(self, text: str) -> None:
-        """Show a text, unless the last one is too recent."""
+        """Show a text, unless the line has changed too recently."""
         now = perf_counter()
         if now < self._due:
             return
@@ -115,7 +116,7 @@ class StatusLine:
 class Bar:
     """A :class:`StatusLine` with the share that is done and the time that is left.
 
-    The line is ``LABEL: 40%, 8 of 20 UNIT, …, NOTE``. ``done`` of the ``total`` were done before.
+    The line is ``LABEL: 40%, 8 of 20 UNIT, …, NOTE``. ``done`` is the number of units that were done before.
     """
 
     def __init__(self, total: int, unit: str, *, label: str = "", done: int = 0) -> None:
@@ -132,7 +133,7 @@ class Bar:
         self.close()
 
     def update(self, number: int = 1) -> None:
-        """Add to what is done."""
+        """Add a number of units that are done."""
         self.done += number
         self._line.show(str(self))
 
@@ -167,5 +168,5 @@ def _is_terminal() -> bool:
 
 def _write(text: str) -> None:
     if sys.stderr is not None:
-        with suppress(OSError):  # the terminal is closed, which must not end a run before it is saved
+        with suppress(OSError):  # a closed terminal must not end a run before it is saved
             print(text, end="", file=sys.stderr, flush=True)

@@ -36,8 +36,8 @@ class Pictures(Protocol):
 class SetUp(NamedTuple):
     """The start of the games of an environment."""
 
-    initial_state: States  # ``(1,)``, the record with which a game begins, before chance
-    flags: int  # the parts that the kernel ``deal`` draws
+    initial_state: States  # ``(1,)``, the record of a game before anything is drawn
+    flags: int  # tells the kernel ``deal`` what to draw
     players: int
 
 
@@ -46,25 +46,25 @@ class Rules:
     """The rules and facts of one game, and the validation of its records.
 
     Attributes:
-        name: The name of the game in specs, checkpoints, configurations and results, and of its notation.
-        title: The name that people read.
-        module: The name of the module that has the class :attr:`game` as ``Game``.
+        name: The name of the game in specs, checkpoints, configurations, results and notation.
+        title: The name of the game in texts and messages.
+        module: The name of the module whose ``Game`` is the class :attr:`game`.
         engine: The modules that hold the :class:`~patchwork_env.core.kernels.Kernels` of the game.
         dtype: The type of the records.
         max_legal_actions: An upper bound on the number of legal actions of a state.
-        legal_shape: The shape of legal sets, whose form the kernels know; None for a row of bits.
-        layout: The names, shapes and order of the tensors of an observation, and their bounds.
-        set_up: ``(options, reset_options)`` makes a :class:`SetUp` from all options of an environment and
+        legal_shape: The shape of legal sets; None for one row of bits.
+        layout: The names, shapes, order and bounds of the tensors of an observation.
+        set_up: ``(options, reset_options)`` returns the :class:`SetUp` for all options of an environment and
             those of one ``reset``, which take precedence; ValueError for values that are not allowed.
         options: The options of environments with their defaults.
         reset_options: The names of the options of one ``reset``.
-        is_simultaneous: Whether all players act at once: at the beginning of a round every one of them may be
-            set as ``current_player`` of a record to learn what it may do.
-        magic: The four bytes with which stored records begin.
-        find_contradiction: The function that says of an array of one record, whose values are within the
-            limits, why it cannot be a state of a game; None if it is one.
-        limits: The function that gives the lowest and the highest value of fields in an array of records.
-            With it, large batches need a complete check of a sample only.
+        is_simultaneous: Whether all players act at once. At the beginning of a round, the legal actions of
+            any player are then those of the record with this player as ``current_player``.
+        magic: The first four bytes of stored records.
+        find_contradiction: Returns the reason why the record in an array ``(1,)``, whose values are within
+            the limits, cannot be a state of a game; None if it can.
+        limits: Returns the lowest and the highest value of fields for an array of records. With limits, only
+            a sample of a large batch is checked completely.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Rules:
 
     @cached_property
     def kernels(self) -> Kernels:
-        """The compiled rules, which templates know as ``game``."""
+        """The compiled rules; ``game`` in templates."""
         shape = self.legal_shape or (1, -(-self.num_actions // 64))
         return kernels_of(self.name, self.engine, shape, self.max_players)
 
@@ -98,7 +98,7 @@ class Rules:
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """All options of a game with their defaults; None for options that only ``reset`` has."""
+        """All options of a game with their defaults; None for those of ``reset`` alone."""
         return {**dict.fromkeys((*self.options, *self.reset_options)), **self.options}
 
     @cached_property
@@ -107,7 +107,7 @@ class Rules:
         return self.set_up(self.options, {})
 
     def set_up_of(self, caller: str, options: Mapping[str, Any]) -> SetUp:
-        """Return the set-up of a game with some options. Defaults, the usual case, are not validated.
+        """Return the set-up of a game with some options; if all are defaults, without validating them.
 
         Raises:
             ValueError, UnknownOptionError: A value is not allowed, or ``caller`` has no such option.
@@ -127,7 +127,7 @@ class Rules:
 
     @property
     def render_modes(self) -> tuple[str, ...]:
-        """The modes of :data:`RENDER_MODES` in which games can be shown."""
+        """The :data:`RENDER_MODES` of the game; without pictures, only text."""
         return ("ansi",) if self.game.pictures is None else RENDER_MODES
 
     @property
@@ -138,7 +138,7 @@ class Rules:
         return cast(Pictures, self.game.pictures)
 
     def empty_states(self, n: int) -> States:
-        """Return ``n`` records of zeros, to be set up by the kernels."""
+        """Return ``n`` records of zeros, which kernels set up."""
         return np.zeros(n, self.dtype)
 
     def check_type(self, states: Any) -> States:
@@ -170,7 +170,7 @@ class Rules:
         return ValueError(f"no game of {self.title} reaches {which}: {problem}")
 
     def check_many(self, states: Any) -> States:
-        """Check the ranges of all records, and one in 1024 as :meth:`check_states` does."""
+        """Check the ranges of all records, and every 1024th record by :meth:`check_states`."""
         self.check_states(self.check_ranges(states)[:: 1024 if self.limits else 1])
         return cast(States, states)
 
@@ -183,5 +183,5 @@ class Rules:
 
 
 def load(module: str) -> Rules:
-    """Return the rules of the class ``Game`` that a module has."""
+    """Return the rules of the class ``Game`` of a module."""
     return cast(Rules, import_module(module).Game.rules)

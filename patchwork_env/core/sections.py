@@ -1,6 +1,6 @@
 """Sections of settings: typed, strict and frozen. Needs pydantic.
 
-The text below a field describes it, for example for ``train --explain``.
+The docstring of a field describes it, for example in ``train --explain``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from patchwork_env.core.names import short_repr
 WHOLE = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
-"""Makes a type of integers take whole numbers in every form, as ``2e4`` in YAML."""
+"""Accepts floats that are whole numbers for a type of integers, such as ``2e4`` in YAML."""
 
 _Value = TypeVar("_Value")
 _Section = TypeVar("_Section", bound="Section")
 _FIXED = "fixed for a whole run"
 Fixed = Annotated[_Value, _FIXED]
-"""The type of a key on which the stored state of a run depends: a resumed run has the same value."""
+"""The type of a key that the stored state of a run depends on: a resumed run must have the same value."""
 
 
 class Section(BaseModel):
@@ -45,7 +45,7 @@ class Section(BaseModel):
 
 
 def read_section(kind: type[_Section], values: Any, name: str, source: str) -> _Section:
-    """Return the section that ``values`` from a file describe completely, key by key.
+    """Return the section with ``values``, a dict from a file that must have every key.
 
     A ValueError of one line calls the section ``name`` and the file ``source``.
     """

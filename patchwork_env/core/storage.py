@@ -16,7 +16,7 @@ from patchwork_env.core.names import did_you_mean, short_repr
 VERSION = 1  # the version of the bytes of records and of the notation
 _CHECKSUM_SIZE = 4
 Limits = Mapping[str, tuple[int, Any]]
-"""The lowest and the highest value of fields by name; the highest may have an entry for each record."""
+"""The lowest and the highest value of fields by name; the highest may be an array, one for each record."""
 
 
 # --- bytes ------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def _checksum(data: bytes) -> bytes:
 
 
 def out_of_range(states: States, limits: Limits) -> tuple[int, str] | None:
-    """Return the index of the first record with a value beyond the limits, and the reason, or None."""
+    """Return the index of the first record with a value outside the limits, and the reason, or None."""
     for name, (lowest, highest) in limits.items():
         values = states[name]
         most = np.asarray(highest, values.dtype)  # comparing the same types is faster
@@ -81,7 +81,7 @@ def parse_game(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the set-up of a game and the words of its moves; the inverse of :func:`game_text`.
 
-    ``allowed`` are the complete sets of fields. ValueError for other fields, or another name.
+    ``allowed`` lists the sets of fields that a set-up may have. ValueError for other fields or another name.
     """
     if not isinstance(text, str):
         raise ValueError(f"a game is written as text, not as {short_repr(text)}")

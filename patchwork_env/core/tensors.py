@@ -18,8 +18,11 @@ Shape = tuple[int, ...]
 class Layout:
     """The layout of named tensors in a vector: concatenated, each flattened row by row.
 
-    ``shapes`` and ``slices`` of the vector are those of the tensors by name, in its order. No entry of an
-    observation is below 0 or above ``upper_bounds``, float32 ``(size,)``, 1 unless the game says otherwise.
+    Attributes:
+        shapes, slices: The shapes of the tensors and their slices of the vector, by name and in order.
+        size: The length of the vector.
+        upper_bounds: float32 ``(size,)``, the highest value of each entry, 1 unless the game changes it; the
+            lowest value is 0.
     """
 
     def __init__(self, shapes: Mapping[str, Shape]) -> None:
@@ -43,7 +46,7 @@ class Layout:
 
 
 def shares(counts: npt.ArrayLike, whole: int) -> Observation:
-    """Return a table of ``counts / whole``, float32; a lookup is faster than a division."""
+    """Return the table ``counts / whole``, float32; kernels look up faster than they divide."""
     return np.asarray(counts, np.float32) / np.float32(whole)
 
 

@@ -1,1 +1,1 @@
-"""Environments of PettingZoo and Gymnasium, and batches for self-play, over the rules of any game."""
+"""Environments for PettingZoo and Gymnasium, and batches for self-play, of any game."""

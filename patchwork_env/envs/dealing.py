@@ -1,4 +1,4 @@
-"""The start of games, and the learner's player number in each."""
+"""Starts games and assigns the learner's player number in each."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from patchwork_env.core.rules import Rules, SetUp
 class Dealer:
     """Starts games, each with a random stream of its own, and assigns the learner's player numbers.
 
-    ``seat`` is the learner's player number in every game, or int64 ``(num_games,)`` in each. With
-    ``"alternate"`` it is the next number in every game, starting with ``seed % players``; with ``"random"`` a
+    ``seat`` is the learner's player number, one for all games or int64 ``(num_games,)``. With
+    ``"alternate"`` each new game has the next number, starting with ``seed % players``; with ``"random"`` a
     random one. ``seed`` is that of the random streams, None for fresh ones.
 
     Attributes:
@@ -56,7 +56,7 @@ class Dealer:
         return self._rules.set_up(self._options, given) if given else self._usual
 
     def reseed(self, game: int, seed: int) -> None:
-        """Restart the random numbers of one game; the next game dealt is that of ``Game(seed)``."""
+        """Restart the random numbers of one game; its next game is that of ``Game(seed)``."""
         self.streams[game : game + 1] = seed_streams(seed)
         self._seat_streams[game : game + 1] = ~seed_streams(seed)
         self._next[game] = seed % self.players

@@ -12,13 +12,13 @@ from patchwork_env.envs.opponents import Opponent
 if TYPE_CHECKING:
     from patchwork_env.drawing import Frame, Window
 
-FRAMES_PER_SECOND = 4  # the pace of the mode ``"human"``
+FRAMES_PER_SECOND = 4  # in the mode ``"human"``
 
 BATCH_RENDER_MODES = tuple(mode for mode in RENDER_MODES if mode != "human")
 
 
 class Display:
-    """Shows games in one render mode. Copies and pickles open a window of their own."""
+    """Shows games in one render mode. Copies and pickles open another window."""
 
     def __init__(self, mode: str | None, rules: Rules, of: tuple[str, ...] = RENDER_MODES) -> None:
         modes = [each for each in rules.render_modes if each in of]

@@ -1,4 +1,4 @@
-"""A batch of games with one learner each, in which all others play until it is the learner's turn."""
+"""A batch of games with one learner each, in which the others play until it is the learner's turn."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class LearnerBatch:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Mark the games as unfinished until the block ends without an error."""
+        """Require a reset unless the block ends without an error."""
         self._reset_reason = _BROKEN
         yield
         self._reset_reason = None
@@ -111,7 +111,7 @@ class LearnerBatch:
     def reseed(self, seeds: Mapping[int, int | None]) -> None:
         """Restart the random numbers of games with a seed and, if all games are listed, of the opponents.
 
-        The opponents get the first seed. Games that go on share them, so they keep their numbers otherwise.
+        The opponents get the first seed. Otherwise they continue, since games that go on share them.
         """
         given = {game: seed for game, seed in seeds.items() if seed is not None}
         for game, seed in given.items():
@@ -170,7 +170,7 @@ class LearnerBatch:
         )
 
     def _untouched(self, games: Games) -> Games:
-        """Return those of the games in which the learner has not moved yet."""
+        """Return the indices among ``games`` in which the learner has not moved yet."""
         untouched: Games = games[self.decisions[games] == 0]
         return untouched
 

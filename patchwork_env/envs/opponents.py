@@ -37,7 +37,7 @@ class Opponent(Protocol):
 
 
 def opponent_seed(seed: int) -> int:
-    """Return the seed of the opponent's random numbers, another one than that of the games."""
+    """Return the seed of the opponent's random numbers, which differs from that of the games."""
     return _LAST_SEED - seed
 
 
@@ -68,12 +68,12 @@ class Opponents:
     ...     env.step(actions)
     ...     opponents.begin(np.flatnonzero(env.terminations))
 
-    ``shares`` and errors are those of :meth:`change`. ``players`` is the number of players of a game: as
-    many neighboring games, one for each seat, share an opponent.
+    ``shares`` and errors are those of :meth:`change`. ``players`` is the number of players of a game, and of
+    neighboring games with the same opponent, one for each seat of the learner.
 
     Attributes:
         agents: The opponents.
-        numbers: int64 ``(num_envs,)``, which of them plays in each game.
+        numbers: int64 ``(num_envs,)``, the index of each game's opponent.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Opponents:
         self.__dict__.update(agents=known, numbers=now, _next_numbers=then)  # one change, for interrupts
 
     def begin(self, games: npt.NDArray[np.int64]) -> None:
-        """Give the listed games, which begin now, the opponents that were last chosen for them."""
+        """Assign the opponents of the last :meth:`change` to the listed games, which begin now."""
         if len(self.agents) > 1:
             self.numbers[games] = self._next_numbers[games]
 
@@ -180,8 +180,8 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
     """Play the opponent's action in a game.
 
-    If there is hidden information, the opponent sees a copy in which it is sampled anew from ``streams``,
-    ``(1,)``. After an OpponentError the game may have changed: discard it.
+    Hidden information is sampled anew for the opponent from ``streams``, ``(1,)``. After an OpponentError
+    the game may have changed: discard it.
     """
     seen = game
     if rules.has_hidden_information:
@@ -197,7 +197,7 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
 
 
 def turns_of_others(game: BaseGame, seat: int) -> Iterator[BaseGame]:
-    """Yield the game until it is the turn of ``seat`` or over; the caller plays a move each time."""
+    """Yield the game while another player than ``seat`` is to move; the caller plays each move."""
     while not game.is_over and game.current_player != seat:
         yield game
 

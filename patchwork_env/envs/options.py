@@ -18,8 +18,8 @@ from patchwork_env.core.rules import Rules
 ILLEGAL_ACTION = ("terminate", "raise")
 """The effects of an illegal action: end the episode, or raise an error and change nothing."""
 ILLEGAL_REWARD = -1.0  # the learner's reward for an illegal action that ends the episode
-NO_ACTION = -1  # what infos give for ``illegal_action`` where there was none
-MOST_DEALS = 100  # the most games in a row that may end before the learner's first turn
+NO_ACTION = -1  # the value of ``illegal_action`` in infos if no illegal action ended the game
+MOST_DEALS = 100  # games in a row that may end before the learner's first turn
 NO_TURN = f"{MOST_DEALS} games in a row were over before the learner's first turn"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -59,10 +59,10 @@ class BatchOptions(TypedDict, total=False):
 
 
 def list_options(base: Callable[..., Any], rules: Rules, **changed: Any) -> Callable[[_Function], _Function]:
-    """Decorate a function of ``**options: Unpack[…]``, so that its signature lists each option.
+    """Decorate a function with ``**options: Unpack[…]``, so that its signature lists each option.
 
-    Names and types are those of the ``TypedDict``. Defaults are those of the rules and of ``base``, which
-    gets the options, except the ``changed`` ones.
+    Names and types come from the ``TypedDict``. Defaults come from ``changed``, the rules, or ``base``, to
+    which the function passes the options.
     """
     defaults = {name: parameter.default for name, parameter in signature(base).parameters.items()}
     defaults |= {**rules.options, **changed}
@@ -102,7 +102,7 @@ def complete(
 
 
 def check_rewards(rewards: Any, players: int) -> int:
-    """Return the index of a kind of rewards in ``REWARDS``; None is outcome, or score for one player."""
+    """Return the index in ``REWARDS`` of a kind; None is the default, outcome, or score for one player."""
     if rewards is None:
         return OUTCOME if players > 1 else SCORE
     kind = REWARDS.index(check_one_of(rewards, REWARDS, "rewards"))
@@ -122,7 +122,7 @@ def check_layout(observation: Any) -> bool:
 
 
 def check_autoreset_mode(mode: Any) -> AutoresetMode:
-    """Return the ``AutoresetMode`` that is given, or that has the given value."""
+    """Return an ``AutoresetMode``, given as such or by its value."""
     value = mode.value if isinstance(mode, AutoresetMode) else mode
     return AutoresetMode(check_one_of(value, [each.value for each in AutoresetMode], "autoreset_mode"))
 
@@ -160,7 +160,7 @@ def take_reset_mask(
 
 
 def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Return saved arrays, contiguous; their names, shapes and types must be those of ``like``."""
+    """Return saved arrays as contiguous ones; names, shapes and types must be those of ``like``."""
     arrays = dict(saved) if isinstance(saved, Mapping) else {}
     given, expected = (
         {name: (np.shape(array), getattr(array, "dtype", type(array))) for name, array in each.items()}

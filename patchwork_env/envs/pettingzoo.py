@@ -35,7 +35,7 @@ WrappedAECEnv = AECEnv[str, MaskedObservation, Any]
 
 
 class PettingZooGame:
-    """A game with the agents, spaces and rendering that both interfaces of PettingZoo have."""
+    """The agents, spaces, rendering and game that both interfaces of PettingZoo share."""
 
     metadata: ClassVar[dict[str, Any]] = {
         "render_modes": list(RENDER_MODES),
@@ -90,7 +90,7 @@ class PettingZooGame:
 
     @property
     def game(self) -> BaseGame:
-        """A copy of the game that is on; RuntimeError before the first :meth:`reset`."""
+        """A copy of the present game; RuntimeError before the first :meth:`reset`."""
         return self._require_game().clone()
 
     def render(self) -> Any:
@@ -114,7 +114,7 @@ class PettingZooGame:
         return game
 
     def _play(self, game: BaseGame, action: int) -> Mapping[int, float]:
-        """Play an action in a game; return the rewards other than 0 by player."""
+        """Play an action in a game; return the rewards by player, without those that must be 0."""
         player, before = game.current_player, 0
         if self._kind == SCORE:
             before = self._rules.kernels.score(game.state, 0, player)
@@ -138,13 +138,6 @@ class PettingZooGame:
         """Change attributes in one step, so that an interrupt leaves the old or the new ones."""
         self.__dict__.update(after)
 
-    def _require_action(self, action: Any) -> int:
-        """Return the index of an action; an error if there is no such action."""
-        try:
-            return check_action(action, self._rules.num_actions)
-        except IllegalActionError as error:
-            raise _OutOfSpaceError(str(error)) from None
-
     def _require_agent(self, agent: Any) -> str:
         if not isinstance(agent, str) or agent not in self._players:
             there = ", ".join(self.possible_agents)
@@ -158,14 +151,14 @@ class PettingZooGame:
 
 
 class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
-    """One game of any rules, in which the agents ``player_0``, ``player_1``, … move as the rules say.
+    """One game of any rules for the agents ``player_0``, ``player_1``, …, who take turns by the rules.
 
-    ``observation`` and ``rewards`` are as in :class:`~patchwork_env.envs.single.GameEnv`, as are errors.
+    ``observation``, ``rewards`` and errors are as in :class:`~patchwork_env.envs.single.GameEnv`.
     ``illegal_action`` is ``"raise"``, an error that changes nothing, or ``"terminate"``, which ends the game
-    for all, with -1 for the agent.
+    of all agents and gives -1 to the one who played it.
     """
 
-    _has_rewards = True  # whether there are rewards of the last step, or accumulated ones, to clear
+    _has_rewards = True  # whether a reward or an accumulated reward is not 0 and must be cleared
 
     @classmethod
     def wrapped(cls, *args: Any, **options: Any) -> WrappedAECEnv:
@@ -210,7 +203,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
         if self.terminations[agent]:
             self._was_dead_step(action)
             return
-        index, game = self._require_action(action), self._require_game().clone()
+        index, game = check_action(action, self._rules.num_actions), self._require_game().clone()
         try:
             gained = self._play(game, index)
         except IllegalActionError:
@@ -245,7 +238,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
         return self._view(self._require_game(), self._players[self._require_agent(agent)])
 
     def _forfeit(self) -> None:
-        """End the game for all, with -1 for ``agent_selection``."""
+        """End the game of all agents, with -1 for ``agent_selection``."""
         EnvLogger.warn_on_illegal_move()
         penalty = {self.agent_selection: ILLEGAL_REWARD}
         after = {
@@ -304,12 +297,12 @@ class GameParallelEnv(PettingZooGame, ParallelEnv[str, MaskedObservation, Any]):
     ) -> tuple[dict[str, MaskedObservation], Rewards, Flags, Flags, dict[str, dict[str, Any]]]:
         """Play one action of every agent.
 
-        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game for all, with
-        -1 for its agent. A missing one, or one outside the action space, always raises. Errors change
-        nothing.
+        An illegal action raises an error or, with ``illegal_action="terminate"``, ends the game of all
+        agents, with -1 for those who played one. A missing action, or one outside the action space, always
+        raises. Errors change nothing.
 
         Returns observations, rewards, terminations, truncations and infos of all agents. IllegalActionError
-        for what raises, RuntimeError if no game is on.
+        for actions that raise, RuntimeError if no game is on.
         """
         agents = self.agents
         if not agents:
@@ -345,21 +338,17 @@ class GameParallelEnv(PettingZooGame, ParallelEnv[str, MaskedObservation, Any]):
     def _action_of(self, agent: str, actions: Mapping[str, Any]) -> int:
         if not isinstance(actions, Mapping) or agent not in actions:
             raise IllegalActionError(f"there is no action of {agent} in {short_repr(actions)}")
-        return self._require_action(actions[agent])
+        return check_action(actions[agent], self._rules.num_actions)
 
     def _is_legal(self, game: BaseGame, agent: str, action: int) -> bool:
         return self._rules.kernels.is_legal(_turn_of(game, self._players[agent]).state, 0, action)
 
 
 def _turn_of(game: BaseGame, player: int) -> BaseGame:
-    """Return the same game with another player to move; all players have acted equally often in it."""
+    """Return a copy in which ``player`` is to move; all players have acted equally often in the game."""
     states = copy_of(game.state)
     states["current_player"] = player if not game.is_over else 0
     return type(game).unchecked(states)
-
-
-class _OutOfSpaceError(IllegalActionError, AssertionError):
-    """The error for a value that is not an action; also an AssertionError, as PettingZoo's wrapper raises."""
 
 
 _OF_A_GAME = frozenset(
@@ -371,8 +360,8 @@ _OF_A_GAME = frozenset(
 class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
     """Enforces the order of calls as PettingZoo's wrapper does, but faster.
 
-    It asks the environment whether there is a game, since a flag of its own would be wrong after an
-    interrupt during the first :meth:`reset`. Calls out of order get PettingZoo's errors and warnings.
+    Calls out of order get PettingZoo's errors and warnings. Whether there has been a :meth:`reset` is a
+    question to the environment: a flag would be wrong after an interrupt during the first one.
     """
 
     env: GameAECEnv
@@ -383,7 +372,7 @@ class OrderEnforcing(OrderEnforcingWrapper[str, MaskedObservation, Any]):
 
     @_has_reset.setter
     def _has_reset(self, value: bool) -> None:
-        """Ignore the flag, which PettingZoo's wrapper sets too early."""
+        """Ignore the flag of PettingZoo's wrapper, which sets it before the reset."""
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the environment; AttributeError for those of a game before there is one."""

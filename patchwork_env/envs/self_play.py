@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from patchwork_env.core.batches import (
     SCORE,
-    deal_all,
+    deal_listed,
     first_finished,
     first_not_allowed,
     loop,
@@ -37,7 +37,7 @@ class BatchArrays(NamedTuple):
     states: States  # ``(n,)`` games, none of them over
     streams: Streams  # ``(n,)``, for new games
     sampling_streams: Streams  # ``(n,)``, for ``random_actions``
-    sampled_from: Streams  # ``(n,)``, these streams as they were before the last draw
+    sampled_from: Streams  # ``(n,)``, ``sampling_streams`` before the last draw
     actions: npt.NDArray[np.int64]  # int64 ``(n,)``, of the current step
     initial_state: States  # ``(1,)``, see ``SetUp``
     flags: int  # see ``SetUp``
@@ -82,7 +82,7 @@ class SelfPlayBatch:
         num_envs: The number of games, at least 1.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
         rewards: As in :class:`~patchwork_env.envs.single.GameEnv`.
-        masks, observations: Whether to write them; if not, ``masks`` or ``observations`` has no rows.
+        masks, observations: Whether to write these arrays; otherwise they have no rows.
         options: Options of the game.
 
     ValueError if an option is unknown or its value not allowed.
@@ -139,10 +139,11 @@ class SelfPlayBatch:
         return [self._rules.game.unchecked(self.states, i) for i in range(self.num_envs)]
 
     def reset(self, seed: int | None = None) -> None:
-        """Start new games, with new random streams; the seed is that of the class."""
+        """Start new games and random streams; ``seed`` is as in the constructor."""
         streams = seed_streams(check_seed(seed), self.num_envs)
         states, sampling_streams = self._rules.empty_states(self.num_envs), ~streams
-        loop(deal_all, self._rules)(states, streams, self._arrays.initial_state, self._arrays.flags)
+        games, initial_state, flags = np.arange(self.num_envs), self._arrays.initial_state, self._arrays.flags
+        loop(deal_listed, self._rules)(states, games, streams, initial_state, flags)
         loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
 
     def step(self, actions: npt.ArrayLike) -> None:

@@ -44,26 +44,25 @@ _MANY_ILLEGAL_ENDS = 20  # episodes in a row
 
 
 class _Episode(NamedTuple):
-    """The state of an episode, replaced as a whole, so that errors and interrupts leave no half step."""
+    """The state of an episode, replaced as a whole, so that no error or interrupt leaves a partial step."""
 
-    game: BaseGame  # never changed, but replaced
+    game: BaseGame  # replaced, never changed
     seat: int  # the learner's player number
     opponent: Opponent | None
-    has_ended: bool = False  # whether the learner must not act any more
+    has_ended: bool = False  # also by an illegal action, before the end of the game
 
 
 class GameEnv(gymnasium.Env[Any, np.int64]):
     """A learner plays a game of any rules; ``reset`` and ``step`` include the moves of all other players.
 
     An illegal action ends the episode with a reward of -1; after many such ends in a row a warning names
-    algorithms that read masks. No episode is truncated. A game that ends before the learner's first turn is
+    algorithms that use masks. No episode is truncated. A game that ends before the learner's first turn is
     skipped.
 
-    **Info** has the same keys after every call: ``action_mask``: int8 ``(num_actions,)``, 1 for the legal
-    actions, also given by :meth:`action_masks`; ``seat``: the learner's player number; ``scores``: int16
-    ``(players,)``, the present ones as far as the learner knows them, its own first and then those of the
-    others in the order of play; ``illegal_action``: the action that was not legal and ended the episode, or
-    else -1.
+    **Info** has the same keys after every call: ``action_mask``: int8 ``(num_actions,)``, 1 for legal
+    actions, as in :meth:`action_masks`; ``seat``: the learner's player number; ``scores``: int16
+    ``(players,)``, the present scores as far as the learner knows them, its own first, then in the order of
+    play; ``illegal_action``: the illegal action that ended the episode, else -1.
 
     Copies (``copy.deepcopy``) continue exactly like the original, as do pickles if the opponent can
     be pickled.
@@ -136,7 +135,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
             self._streams = determinization_streams(opponent_seed(number))
             if self._opponent is not None:
                 self._opponent.reseed(opponent_seed(number))
-            # For wrappers and tools that read np_random; games have streams of their own.
+            # For wrappers and tools that read np_random; games have other streams.
             self._np_random, self._np_random_seed = seeding.np_random(number)
         self._episode = self._begin(set_up)
         return self._observe(self._episode)

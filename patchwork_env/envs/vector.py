@@ -1,4 +1,4 @@
-"""The Gymnasium vector environment of any game: many games at once, one learner in each, all compiled."""
+"""The Gymnasium vector environment of any game: many games at once, one learner in each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Infos = dict[str, Any]
 
 
 class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """``num_envs`` games of any rules, each with one learner; compiled loops play the whole batch.
+    """``num_envs`` games of any rules, each with one learner, in compiled loops.
 
     Each game is that of a :class:`~patchwork_env.envs.single.GameEnv`, with the same spaces, rewards and
     infos, laid out as in Gymnasium's own vector environments. ``act_batch`` of the opponent gets all games in
@@ -53,22 +53,21 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     * ``SAME_STEP`` (default): a game that ends is followed by the next in the same step. The observation and
       ``action_mask`` are then those of the new game, and ``infos["final_obs"]`` and ``infos["final_info"]``
       hold what the single environment returned at the end.
-    * ``NEXT_STEP``: the step after the end of a game begins the next one, with the reward 0, whatever the
-      action. Between them ``action_mask`` is all zeros, unless an illegal action ended the game.
+    * ``NEXT_STEP``: the step after the end of a game ignores its action, begins the next game and gives the
+      reward 0. Until then ``action_mask`` is all zeros, unless an illegal action ended the game.
     * ``DISABLED``: games that have ended wait for ``reset(options={"reset_mask": …})``.
 
     With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``. Against an
-    opponent without random numbers it also goes on like it, for any number of games.
+    opponent without random numbers all its games are the same as there.
 
-    Other arguments and errors are those of the single environment. After an interrupt or an error of an
-    opponent during a call, all calls raise ResetNeeded until all games begin anew.
+    Other arguments and errors are those of the single environment. After an interrupt, or after an opponent
+    failed during a call, all calls raise ResetNeeded until a reset of all games.
 
     Args:
         num_envs: The number of games, at least 1.
         opponent: May be several agents in a list. A game keeps its opponent to its end, and
             ``infos["final_info"]["opponent"]`` is then the opponent's number in :attr:`opponents`.
-        opponent_shares: The relative share of the games for each of several opponents; None shares the games
-            evenly.
+        opponent_shares: The relative share of the games for each opponent; None shares them evenly.
         autoreset_mode: An ``AutoresetMode`` or its value.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None; ``"human"`` is for single environments.
     """
@@ -118,7 +117,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.single_action_space = spaces.action_space()
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._ended = np.zeros(self.num_envs, np.bool_)  # games after which no other has begun yet
+        self._ended = np.zeros(self.num_envs, np.bool_)  # games that are over and not replaced yet
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
@@ -127,8 +126,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
         Args:
             seed: Restarts the random numbers of game ``i`` with ``seed + i`` or ``seed[i]``. If all games
-                begin anew, the first seed also restarts the first opponent, the next number the next one.
-                None, for all or for one game, continues the present random numbers.
+                begin anew, the first seed also restarts the opponents, each with another number. None, for
+                all or for one game, continues the present random numbers.
             options: Options of these games. With ``reset_mask``, bool ``(num_envs,)``, only games
                 where it is True begin anew; the others are unchanged and have no infos.
 
@@ -154,8 +153,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         An illegal action ends its episode with -1 or, with ``illegal_action="raise"``, raises an error that
         names the first such game. One outside the action space always raises. An error changes no game.
 
-        Where a game ends, or ended in the step before, the next one begins as ``autoreset_mode`` says. The
-        actions of games that only begin in this step are ignored.
+        After the end of a game the next one begins by the ``autoreset_mode``. The actions of games that
+        begin in this step are ignored.
 
         Returns observations, rewards, terminations, truncations and infos; errors are those of the single
         environment, and ValueError for actions of another shape or type.
@@ -170,7 +169,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         infos: Infos = {}
         illegal_action: Games | int = NO_ACTION
         with batch.changing():
-            if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has refused
+            if np.count_nonzero(self._ended):  # without an autoreset, _check_actions has raised an error
                 batch.begin(np.flatnonzero(self._ended))
             batch.play(played, checked[played])
             batch.play_on()
@@ -210,8 +209,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
     def states(self) -> States:
         """A copy of the records of all games, ``(num_envs,)``, for ``encode`` of a network and for agents.
 
-        It is the learner's turn in each, except in games that have ended and wait for the next one. Leave
-        these out when you ask for legal actions.
+        The learner is to move in each, except in games that are over and not replaced yet, which have no
+        legal actions.
         """
         self._batch.require_ready()
         return self._batch.states.copy()
@@ -291,7 +290,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         opponents: list[Opponent] | list[None] = self.opponents or [None]
         return [opponents[number] for number in self.opponent_numbers]
 
-    # --- what learners see --------------------------------------------------------------------------------
+    # --- observations and infos ---------------------------------------------------------------------------
 
     def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
         """Return the opponents, evenly or by shares; None if the learner plays alone."""

@@ -8,15 +8,14 @@ index                                          meaning
 ``16384 + digit``                              in free order: choose the tile of ``digit`` to be placed next
 =============================================  ===============================================================
 
-Orientation ``o`` is ``o`` clockwise quarter turns. Where two orientations look the same (tiles 0 and 8), only
-the lower one is legal. The level of the tile follows from the height of the cells below it, which must be the
-same for all of them.
+Orientation ``o`` is ``o`` clockwise quarter turns. If two orientations look the same (tiles 0 and 8), only
+the lower one is legal. The level of the tile is the height of the cells below it, which must be equally high.
 
 Rows and columns are those of the present position. The real table has no edge; this one is a window of 64x64
-anchors that moves with the tiles. They are kept in its middle, so that their rows and columns may shift by
-one or two when they spread. A placement with which they would spread over more than 63 rows or columns,
-``MAX_SPREAD``, is not legal. That takes 16 tiles end to end on the table itself; ``research/nmbr9_spread``
-measures how far the tiles spread in random and in good play.
+anchors. The tiles are kept in its middle, so a tile that is placed at the side may shift the rows and columns
+of all by one or two. A placement is not legal if the tiles would spread over more than 63 rows or columns,
+``MAX_SPREAD``. That takes 16 tiles end to end on the table itself; ``research/nmbr9_spread`` measures how far
+the tiles spread in random and in good play.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ ORIENTED: tuple[tuple[Cells, ...], ...] = tuple(
 DISTINCT: tuple[tuple[int, ...], ...] = tuple(
     tuple(o for o in range(NUM_TURNS) if shapes[o] not in shapes[:o]) for shapes in ORIENTED
 )
-"""``DISTINCT[digit]``: the different orientations of a tile; of equal ones the lowest."""
+"""``DISTINCT[digit]``: the distinct orientations of a tile, each under its lowest index."""
 
 LONGEST_SIDE = max(max(extent(tile)) for tile in TILES)
 MAX_SPREAD = TABLE_SIZE - 1
@@ -89,7 +88,7 @@ def placement(action: int) -> Placement:
 
 @lru_cache(maxsize=4096)
 def cells_at(digit: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """Return the cells that a tile covers; equal placements give one and the same object."""
+    """Return the cells that a tile covers; equal placements return the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[digit][orientation])
 
 
@@ -99,11 +98,11 @@ def encode(move: Any, digit: int | None) -> int:
     ``digit`` is that of the tile to be placed, None if one is to be chosen.
     """
     if not isinstance(move, Move):
-        raise ValueError(f"a move is a Move, not {short_repr(move)}")
+        raise ValueError(f"a move must be a Move, not {short_repr(move)}")
     tile, cells = as_integer(move.digit, "the digit of a move"), as_cells(move.cells)
     if not cells:
         if digit is not None or tile not in range(NUM_DIGITS) or move.level is not None:
-            raise ValueError(f"{short_repr(move)} chooses a tile, which is not to be done now")
+            raise ValueError(f"{short_repr(move)} is not a choice of a tile that is possible now")
         return choose_action(tile)
     if digit is None or tile != digit:
         wrong = f"{short_repr(move)} places a tile {short_repr(tile)}"

@@ -1,4 +1,4 @@
-"""The components of NMBR 9: tiles, deck and limits. There is only data here, no rules."""
+"""The components of NMBR 9: tiles, deck and limits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ COPIES = 2
 MAX_CARDS = 40
 """The size of the largest deck; any digit may be in it any number of times."""
 ORDERS = ("unknown", "known", "free")
-"""The orders in which tiles come, the variants U, K and F of arXiv 2001.04238: card by card from a shuffled
-deck, card by card from a deck whose order all players know, or chosen freely by each player."""
+"""The orders of the tiles, variants U, K and F of arXiv 2001.04238: card by card from a shuffled deck, card
+by card from a deck whose order all players know, or chosen freely by each player."""
 
 TILES: tuple[Cells, ...] = tuple(
     parse(drawing.split())

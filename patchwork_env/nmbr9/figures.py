@@ -18,13 +18,13 @@ _TILES_ON_LEVELS = ("tiles_on_level_1", "tiles_on_level_2", "tiles_on_level_3")
 
 
 class GameStats:
-    """Finds the games of a batch that end; nothing is counted before, whatever ``num_games`` is."""
+    """Statistics of the games of a batch; all of them follow from the last records."""
 
     def __init__(self, num_games: int) -> None:
         pass
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Return the :func:`statistics_of_games` that end with ``(T, num_games)`` turns."""
+        """Return the statistics of the games that end with the next turns, ``(T, num_games)``."""
         finals = empty_states(states.size)
         ended = _list_finals(states.reshape(-1), actions.reshape(-1), finals)
         return statistics_of_games(finals[:ended])
@@ -40,8 +40,8 @@ class GameStats:
 def player_figures(finals: States, players: int = 2) -> dict[str, npt.NDArray[np.int64]]:
     """Return the figures of the first players at the end of ``n`` games by name, int64 ``(n, players)``.
 
-    ``levels`` is the number of levels with tiles, the table included; the others are the ``score`` and the
-    numbers of tiles by level.
+    They are the ``score``, the number of ``levels`` with tiles, including the table, and the numbers of tiles
+    by level.
     """
     scores = np.empty((len(finals), players), np.int64)
     _count_up(finals, scores)

@@ -19,9 +19,9 @@ from patchwork_env.nmbr9.state import FREE, NO_DIGIT, States
 
 
 class Game(BaseGame[Move]):
-    """A game of NMBR 9, which its deck determines.
+    """A game of NMBR 9, determined by its deck.
 
-    The players take turns in placing the tile of the same card, each on a table of their own.
+    The players take turns to place the tile of the same card, each on a separate table.
 
     >>> game = Game(seed=7)
     >>> while not game.is_over:
@@ -102,8 +102,8 @@ class Game(BaseGame[Move]):
     def remaining(self, player: int = 0) -> tuple[int, ...]:
         """Return the number of tiles that are left of each digit, ten numbers.
 
-        In free order these are the tiles from which the player may choose. Otherwise they are the cards not
-        turned yet, also those that will never come; they are the same for all players.
+        In free order these are the tiles from which the player may choose. Otherwise they are all cards that
+        are not turned yet, even if the game ends before them, and the same for all players.
         """
         counts = np.zeros(NUM_DIGITS, np.int64)
         if self.state[0]["order"] == FREE:
@@ -157,7 +157,7 @@ class Game(BaseGame[Move]):
     # --- hidden information --------------------------------------------------------------------------------
 
     def public(self) -> Game:
-        """Return the game that all players know: when this round began, with unknown cards in order."""
+        """Return the game as all players know it: at the start of this round, with unknown cards sorted."""
         states = copy_of(self.state)
         if not self.is_over:
             decks.hide(states, 0)

@@ -1,4 +1,4 @@
-"""Text notation of moves and games, compact enough for a mail and readable by eye.
+"""Text notation of moves, games and positions, short and readable.
 
 A move is one word: ``7/3@-2,5`` places tile 7 in orientation 3 with the top-left corner of its bounding box
 two rows above and five columns right of that of the first tile on the table, which itself is ``4/0@0,0``. In
@@ -89,7 +89,7 @@ def parse_tile(text: str) -> tuple[int, int, int]:
 # --- set-ups and positions --------------------------------------------------------------------------------
 
 _NOTHING = "-"
-_FIRST = 100  # the row and column that the first tile on a table gets; only differences from them matter
+_FIRST = 100  # the row and column of the first tile on each table; only differences from them matter
 
 
 def write_set_up(states: States) -> dict[str, str]:
@@ -165,7 +165,7 @@ def read_position(fields: Mapping[str, str]) -> States:
 def _read_table(words: Sequence[str], states: States, player: int) -> None:
     placed = engine.num_placed(states, 0, player)
     if len(words) != placed:
-        raise ValueError(f"player {player} has {len(words)} tiles, but must have {placed} now")
+        raise ValueError(f"player {player} has {len(words)} tiles; it must have {placed} now")
     for t, word in enumerate(words):
         piece, down, right = parse_tile(word)
         states["piece"][0, player, t] = piece

@@ -19,12 +19,12 @@ name           shape           content
                                level / 8, row / 63, column / 63
 =============  ==============  ===============================================================================
 
-The vector holds them in this order, each flattened row by row; :data:`SLICES` says where. All entries are in
-0 ... 1 except those of levels, remaining tiles and scores; see ``LAYOUT.upper_bounds``. Rows and columns are
-those of the actions. ``tiles`` holds all of a table, however far it spreads; ``heights`` and ``tops`` show
-its middle as an image.
+The vector holds them in this order, each flattened row by row; :data:`SLICES` has their slices. All entries
+are in 0 ... 1 except those of levels, remaining tiles and scores; see ``LAYOUT.upper_bounds``. Rows and
+columns are those of the actions. ``tiles`` has all tiles of a table, however far it spreads; ``heights`` and
+``tops`` show its middle as an image.
 
-Players place the tile of a card at the same time, so an observer sees the others' tables as they were at
+Players place the tile of a card at the same time, so the tables of other players are shown as they were at
 the end of the last complete round.
 """
 
@@ -51,7 +51,7 @@ from patchwork_env.nmbr9.tables import (
 VIEW_SIZE = 24
 """The number of rows, and of columns, of a table that ``heights`` and ``tops`` show."""
 FIRST_VIEWED = (TABLE_SIZE - VIEW_SIZE) // 2
-"""The first of these rows, and of these columns."""
+"""The first row, and the first column, that they show."""
 TILE_FEATURES = 6
 PLAYER_FEATURES = 3
 

@@ -1,8 +1,8 @@
 """Pictures of a game: text, SVG, arrays of pixels, and files.
 
 :func:`text` and :func:`svg` need nothing but NumPy. Pixels need Pillow, and windows need pygame-ce; both
-belong to the optional extra ``render``. All tables stand side by side as reliefs seen from the lower right:
-every level is a little higher than the one below it.
+belong to the optional extra ``render``. The tables are drawn side by side as reliefs, seen from the lower
+right.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _LEGEND = f"tiles: the uppermost ones, by letter and digit   levels: theirs, 0 i
 
 
 def _text(game: Game) -> str:
-    """Draw a game as text: for each player the tiles in words, and the table.
+    """Draw a game as text: for each player the list of tiles, and the table.
 
-    Rows and columns are numbered as in moves, from the table's first tile.
+    Rows and columns are counted from the table's first tile, as in moves.
     """
     return "\n".join([_headline(game, player_names(game)), "", tables(game)]) + "\n"
 
 
 def tables(game: Game, viewer: int | None = None) -> str:
-    """Return the tables alone, or only the part that a ``viewer`` knows."""
+    """Return the tables alone, for a ``viewer`` only what that player knows."""
     known = game if viewer is None else game.public()
     tables = [(game if player == viewer else known).placements(player) for player in range(game.num_players)]
     blocks = [
@@ -77,7 +77,7 @@ def _headline(game: Game, names: tuple[str, ...]) -> str:
 
 
 def _table(moves: Sequence[Move]) -> Iterator[str]:
-    """Return the tiles in words, by levels, and the rows of the table with the uppermost tiles."""
+    """Yield the tiles in words, by level, and the rows of the table with the uppermost tiles."""
     if not moves:
         return
     lettered = list(zip(_LETTERS, moves, strict=False))
@@ -105,7 +105,7 @@ def _table(moves: Sequence[Move]) -> Iterator[str]:
 
 
 def _word(move: Move, first: Move) -> str:
-    """Return the word that placed a tile on the table with this first one."""
+    """Return the word of the move that placed a tile; ``first`` is the table's first tile."""
     (row, column), (top, left) = _corner(move), _corner(first)
     orientation = ORIENTED[move.digit].index(normalize(move.cells))
     return tile_text(NUM_TURNS * move.digit + orientation, row - top, column - left)
@@ -134,12 +134,12 @@ _SIDES = (
     *("#66707b", "#a87328", "#4f7a3c", "#9c4335", "#2f6699"),
     *("#80538f", "#a58d1c", "#27796d", "#a9567a", "#5b4da6"),
 )
-"""``_SIDES[digit]``: the color of its walls and edges."""
+"""``_SIDES[digit]``: the color of a tile's walls and edges."""
 assert len(_TOPS) == len(_SIDES) == NUM_DIGITS
 
 
 class View:
-    """The positions of the cells of a table in its panel."""
+    """Converts cells of a table to points of its panel."""
 
     def __init__(self, moves: Sequence[Move], left: float, top: float) -> None:
         cells = [(*cell, (move.level or 0) + 1) for move in moves for cell in move.cells] or [(0, 0, 0)]
@@ -203,7 +203,7 @@ def add_table(scene: Scene, moves: tuple[Move, ...], view: View) -> None:
 
 
 def _is_seen(heights: dict[Cell, int], cell: Cell, height: int) -> bool:
-    """Whether nothing that is higher hides the middle of a cell at a height."""
+    """Whether no higher tile hides the middle of a cell at a height."""
     for more in range(1, max(heights.values()) - height + 1):
         row, column = (floor(index + 0.5 + _RISE * more) for index in cell)
         if heights.get((row, column), 0) >= height + more:

@@ -1,6 +1,6 @@
-"""The rules of NMBR 9 for code that knows no game, its options, and the validation of records.
+"""``RULES`` of NMBR 9: its options, its facts for general code, and the validation of records.
 
-A record holds every move, so that validation replays all of them.
+A record holds every move, and validation replays all of them.
 """
 
 from __future__ import annotations
@@ -88,19 +88,19 @@ def find_contradiction(states: States) -> str | None:
     except ValueError as error:
         return str(error)
     different = [name for name in STATE.names or () if (states[0][name] != replayed[0][name]).any()]
-    return f"after its moves, {different[0]} would be other than stored" if different else None
+    return f"the stored {different[0]} differs from that after its moves" if different else None
 
 
 def replay(states: States) -> States:
     """Return the state after the moves of the first record; ValueError if one of them is impossible.
 
-    Of the record's rows and columns, only the differences from those of each table's first tile are read.
+    Rows and columns of the record are read relative to those of the first tile on each table.
     """
     record, replayed = states[0], empty_states(1)
     players, cards = int(record["num_players"]), int(record["num_cards"])
     deck = record["deck"].tolist()
     if any(deck[cards:]):
-        raise ValueError(f"there is more in the deck than its {cards} cards: {deck}")
+        raise ValueError(f"the deck holds more than its {cards} cards: {deck}")
     if record["order"] == FREE and deck[:cards] != sorted(deck[:cards]):
         raise ValueError(f"the supply of a game in free order is not sorted: {deck}")
     decks.new(replayed, 0, players, int(record["order"]), 0, cards, int(record["num_rounds"]))
@@ -120,7 +120,7 @@ def replay(states: States) -> States:
             action = -1
         if not engine.is_legal(replayed, 0, action):
             done = "placed" if is_placing else "chosen"
-            raise ValueError(f"player {player} cannot have {done} tile {number} as is stored")
+            raise ValueError(f"player {player} cannot have {done} the stored tile {number}")
         engine.apply(replayed, 0, action)
     return replayed
 
@@ -135,7 +135,7 @@ def _num_steps(record: Any) -> int:
 
 
 def _stored_placement(record: Any, states: States, player: int, number: int) -> int:
-    """Return the action that placed a stored tile, by its place relative to the first; -1 for no action."""
+    """Return the action that placed a stored tile, by its place relative to the first, or -1."""
     piece = int(record["piece"][player, number])
     if number == 0:
         row, column = middle(piece)

@@ -2,8 +2,8 @@
 
 One game is an array of length 1 and a batch an array of length n; copying a record clones a game.
 
-The table of each player is the list of its tiles, in the order of placing. Their rows and columns are those
-of the present numbering of actions: a table that grows is shifted to stay in the middle; see
+The table of each player is the list of its tiles, in the order of placing. Rows and columns are those of the
+present actions, which shift when a table grows, since it stays in the middle; see
 :mod:`~patchwork_env.nmbr9.actions`. Players act in turn. In each round every player places one tile; in free
 order, every player chooses a tile before that.
 """

@@ -1,7 +1,7 @@
 """Tables for the compiled rules, with a row for each piece.
 
-A piece is a tile in one of its orientations; its number is ``4 * digit + orientation``. A level of a table is
-an array of 64-bit words, one for each row of cells, whose bit ``column`` is set for a covered cell.
+A piece is a tile in one orientation; its number is ``4 * digit + orientation``. A level of a table is an
+array of 64-bit words, one for each row, whose bit ``column`` is set for a covered cell.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ INSIDE = np.array([[_places_inside(a, b) for b in SHAPES] for a in SHAPES], np.u
 FIRST_INDEX = np.array(
     [min((TABLE_SIZE - n + LONGEST_SIDE - 1) // 2, MAX_SPREAD - n) for n in range(MAX_SPREAD + 1)]
 )
-"""``FIRST_INDEX[n]``: the first of the ``n`` rows, or columns, over which the tiles of a table spread. The
-window then holds all anchors of the next tile, in its middle. The last row and the last column stay free."""
+"""``FIRST_INDEX[n]``: the first of the ``n`` rows, or columns, over which the tiles of a table spread. All
+anchors of the next tile are then in the window. The last row and the last column stay free."""
 
 
 def middle(piece: int) -> tuple[int, int]:

@@ -84,12 +84,12 @@ def placement(action: int) -> Placement:
 
 @lru_cache(maxsize=4096)
 def cells_at(patch: int, orientation: int, row: int, column: int) -> frozenset[Cell]:
-    """Return the cells that a patch covers; equal placements give one and the same object."""
+    """Return the cells that a patch covers; equal placements return the same object."""
     return frozenset((row + r, column + c) for r, c in ORIENTED[patch][orientation])
 
 
 def decode(action: int, offered: tuple[int, ...]) -> Move:
-    """Return the move that a legal action means when the patches ``offered`` may be bought."""
+    """Return the move of a legal action; ``offered`` are the patches that may be bought."""
     if action == ADVANCE:
         return Move("advance")
     if action >= FIRST_SPECIAL:
@@ -102,7 +102,7 @@ def decode(action: int, offered: tuple[int, ...]) -> Move:
 def encode(move: Any, offered: tuple[int, ...]) -> int:
     """Return the action of a move, the inverse of :func:`decode`; ValueError for other values."""
     if not isinstance(move, Move):
-        raise ValueError(f"a move is a Move, not {short_repr(move)}")
+        raise ValueError(f"a move must be a Move, not {short_repr(move)}")
     kind = check_one_of(move.kind, ("advance", "buy", "special"), "the kind of a move")
     cells = as_cells(move.cells)
     if kind == "advance":

@@ -1,4 +1,4 @@
-"""The parts of the picture: colors, fabrics, patches, buttons, clocks and tokens."""
+"""The shapes and colors of pictures: fabrics, patches, buttons, clocks and tokens."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _fabric(cloth: str, weave: Weave = "plain") -> Fabric:
 
 
 def _patch_fabric(patch: int) -> Fabric:
-    """Return the fabric of a patch, of eleven hues in three tones; close numbers differ much in hue."""
+    """Return the fabric of a patch: eleven hues in three tones, very different for neighboring numbers."""
     hues = NUM_PATCHES // len(_TONES)
     tone = patch % len(_TONES)
     hue = (patch * 4 % hues + tone / len(_TONES)) / hues
@@ -108,13 +108,14 @@ _SIDES = (
     ((1, 1), (1, 0), (1, 0)),
     ((1, 0), (0, 0), (0, -1)),
 )
-"""The sides of a cell, clockwise: where each starts and ends, and the cell beyond it."""
+"""The sides of a cell, clockwise: the start, the end, and the offset of the neighboring cell."""
 
 
 def outline(cells: Collection[Cell]) -> list[Cell]:
     """Return the corners (row, column) of the outline of a piece, clockwise on the screen.
 
-    The piece must be connected, have no hole and nowhere touch itself at a corner only, as all patches do.
+    The piece must be connected, without holes and without cells that touch only at a corner, like all
+    patches.
     """
     covered = set(cells)
     follows = {

@@ -1,4 +1,4 @@
-"""The components of Patchwork: patches, time track and constants. There is only data here, no rules."""
+"""The components of Patchwork: patches, time track and constants."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ NUM_CELLS = QUILT_SIZE * QUILT_SIZE
 NUM_PLAYERS = 2
 START_BUTTONS = 5
 NUM_OFFERED = 3
-"""Patches clockwise of the neutral token that may be bought."""
+"""The number of patches, clockwise from the neutral token, that may be bought."""
 
 LAST_SPACE = 53
 INCOME_SPACES = (5, 11, 17, 23, 29, 35, 41, 47, 53)
 SPECIAL_SPACES = {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
-"""The spaces of the special 1x1 patches, by print of the game; one of them differs between the prints."""
+"""The spaces of the special 1x1 patches, by print of the game."""
 VARIANTS = tuple(SPECIAL_SPACES)
 
 BONUS_SQUARE = 7

@@ -1,4 +1,4 @@
-"""Figures of games: scores, quilts, length, and where the buttons come from and where they go."""
+"""Figures of games: scores, quilts, length, and how buttons are gained and spent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from patchwork_env.patchwork.state import States, empty_states
 from patchwork_env.patchwork.tables import PRICES
 
 SPENT, FROM_INCOME, FROM_ADVANCING = range(3)
-"""The counts of an economy: buttons paid for patches, received at income marks, and for advancing."""
+"""The counts of buttons: paid for patches, received at income marks, and received for advancing."""
 _TURNS = 3
 _NUM_COUNTED = 4
 _PATCHES, _SPECIALS = 3, 4  # further counts of matches: what a player placed
@@ -27,7 +27,7 @@ _COUNTED = ("buttons_spent", "buttons_from_income", "buttons_from_advancing", "p
 
 
 class GameStats:
-    """Statistics of the games of a batch, all of which begin now."""
+    """Statistics of the games of a batch, counted from their beginnings."""
 
     def __init__(self, num_games: int) -> None:
         self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
@@ -37,10 +37,10 @@ class GameStats:
         return self.ended(states, actions).figures()
 
     def ended(self, states: States, actions: npt.NDArray[np.int64]) -> Ended:
-        """Count the next turns; returns the games that end with them.
+        """Count the next turns; return the games that end with them.
 
-        ``states`` are the ``(T, num_games)`` records before each turn, in which a new game follows where one
-        ends, and ``actions`` those of these turns.
+        ``states`` are the records before each turn, ``(T, num_games)``; after the end of a game they are
+        those of the next one. ``actions`` are the actions of these turns.
         """
         finals, counted = empty_states(states.size), np.empty((states.size, _NUM_COUNTED), np.int64)
         ended = int(_replay(states, actions, self._counts, finals, counted))
@@ -61,11 +61,11 @@ class GameStats:
 class Ended(NamedTuple):
     """Games that are over."""
 
-    finals: States  # (k,), their last records
-    counts: npt.NDArray[np.int64]  # (k, 4), the counts of GameStats in each
+    finals: States  # (k,), the last records
+    counts: npt.NDArray[np.int64]  # (k, 4), the counts of each game, by `SPENT` … `_TURNS`
 
     def figures(self) -> dict[str, float]:
-        """Return :func:`statistics_of_games`, both players' turns, and a player's buttons by origin."""
+        """Return :func:`statistics_of_games`, the turns of both players, and the counts of one's buttons."""
         if not len(self.finals):
             return {}
         means = self.counts.mean(0)

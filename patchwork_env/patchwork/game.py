@@ -22,7 +22,7 @@ UNKNOWN_PIECE = components.NUM_PATCHES + 1
 
 
 class Game(BaseGame[Move]):
-    """A game of Patchwork, which the circle of patches and the first player determine.
+    """A game of Patchwork, determined by the circle of patches and the first player.
 
     >>> game = Game(seed=7)
     >>> while not game.is_over:
@@ -74,7 +74,7 @@ class Game(BaseGame[Move]):
 
     @property
     def incomes(self) -> tuple[int, int]:
-        """The income buttons of both players, which each receives at an income mark."""
+        """The income of both players at each income mark, in buttons."""
         return self._pair("income")
 
     @property
@@ -127,8 +127,8 @@ class Game(BaseGame[Move]):
     def layout(self, player: int) -> npt.NDArray[np.int8]:
         """Return the piece that covers each cell of a player's quilt, as an int8 array ``(9, 9)``.
 
-        Entries are -1 for an empty cell, 0-32 for a patch, 33 for a special patch, and 34 for a cell that was
-        covered when this object began with a stored state, in which pieces are unknown.
+        Entries are -1 for an empty cell, 0-32 for a patch, 33 for a special patch, and 34 for an unknown
+        piece: a cell that was covered already in the stored state with which this object began.
         """
         layout = np.where(self.root().quilt(player), UNKNOWN_PIECE, EMPTY).astype(np.int8)
         for game, action in self._replay():

@@ -1,4 +1,4 @@
-"""Text notation of moves and games, compact enough for a mail and readable by eye.
+"""Text notation of moves, games and positions, short and readable.
 
 A move is one word: ``+`` advances; ``12/3@d5`` buys patch 12 and places it in orientation 3 with the top-left
 corner of its bounding box in column d, row 5; ``*d5`` places a special patch. Columns are a-i from the left,
@@ -52,7 +52,7 @@ _SPECIAL = re.compile(r"\*([a-i])([1-9])")
 
 
 def move_text(action: int, offered: Sequence[int]) -> str:
-    """Return the word of a legal action when the patches ``offered`` may be bought."""
+    """Return the word of a legal action; ``offered`` are the patches that may be bought."""
     if action == ADVANCE:
         return "+"
     if action >= FIRST_SPECIAL:
@@ -76,7 +76,7 @@ def parse_move(text: str, offered: Sequence[int]) -> int:
 
 
 def quilt_text(bits: int) -> str:
-    """Write a quilt as text; its covered cells are the bits ``9 * row + column`` of an integer."""
+    """Return a quilt as text; ``bits`` has a one at ``9 * row + column`` for each covered cell."""
     cells = "".join("#" if bits >> cell & 1 else "." for cell in range(NUM_CELLS))
     rows = (cells[start : start + QUILT_SIZE] for start in range(0, NUM_CELLS, QUILT_SIZE))
     return "/".join(re.sub(r"\.+", lambda empty: str(len(empty[0])), row) for row in rows)
@@ -106,7 +106,7 @@ def _parse_cell(column: str, row: str) -> tuple[int, int]:
 _NOBODY = "-"
 _PAIRS = {"positions": ("position", LAST_SPACE), "buttons": ("buttons", 2**15 - 1)}
 _PAIRS |= {"incomes": ("income", 2**8 - 1)}
-"""The fields of two numbers: their name in the record, and the highest number that fits there."""
+"""The fields of two numbers: their names in the record, and the highest numbers that it holds."""
 _OWNERS = ("bonus_owner", "first_finisher")
 
 
@@ -134,7 +134,7 @@ def write_position(states: States) -> dict[str, str]:
 
 
 def read_position(fields: Mapping[str, str]) -> States:
-    """Return an array of one unchecked record for such fields; the inverse of :func:`write_position`."""
+    """Return an array of one unchecked record; the inverse of :func:`write_position`."""
     states = empty_states(1)
     states["variant"] = check_variant(fields["variant"])
     states["current_player"] = check_player(parse_number(fields["player"]))
@@ -149,7 +149,7 @@ def read_position(fields: Mapping[str, str]) -> States:
         states[name] = NOBODY if fields[name] == _NOBODY else check_player(parse_number(fields[name]))
     quilts = list(map(parse_quilt, fields["quilts"].split(",")))
     if len(quilts) != NUM_PLAYERS:
-        raise ValueError(f"there are two quilts with a comma between them, not {len(quilts)}")
+        raise ValueError(f"there are {len(quilts)} quilts; there must be two, with a comma between them")
     states["quilt"] = [(bits & int(FULL_WORD), bits >> SECOND_WORD_ROW * QUILT_SIZE) for bits in quilts]
     circle = parse_numbers(fields["circle"])
     if len(circle) > NUM_PATCHES or any(patch >= NUM_PATCHES for patch in circle):

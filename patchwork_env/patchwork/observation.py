@@ -13,7 +13,7 @@ name          shape        content
 ``specials``  (5,)         spaces of the special patches still on the track / 53; 0 for those that are taken
 ============  ===========  ===================================================================================
 
-The vector holds them in this order, each flattened row by row; :data:`SLICES` has their places. Entries are
+The vector holds them in this order, each flattened row by row; :data:`SLICES` has their slices. Entries are
 in 0 ... 1, except for buttons / 32, which are in 0 ... 13. The game has perfect information, and an
 observation holds all of it.
 """
@@ -40,7 +40,7 @@ from patchwork_env.patchwork.state import NOBODY, States
 from patchwork_env.patchwork.tables import SECOND_WORD_ROW, WORD_ROWS
 
 BOX = 5
-"""The side of the square that holds the drawing of any patch, in cells."""
+"""The side in cells of the square in which patches are drawn."""
 OFFERED_FEATURES = BOX * BOX + 4
 PLAYER_FEATURES = 10
 BUTTONS_FEATURE = 3
@@ -75,7 +75,7 @@ def _offered_table() -> Observation:
 
 
 def _space_table() -> Observation:
-    """Return by space: itself, the income marks after it, and the distances to the next ones."""
+    """Return for each space: the space, the number of income marks after it, the distance to the next one."""
     spaces = range(LAST_SPACE + 1)
     left = [sum(mark > space for mark in INCOME_SPACES) for space in spaces]
     distances = [next((mark - space for mark in INCOME_SPACES if mark > space), 0) for space in spaces]
@@ -84,7 +84,7 @@ def _space_table() -> Observation:
 
 
 OFFERED_TABLE = _offered_table()
-"""The features of every patch in ``offered``, a row for each."""
+"""The features of each patch in ``offered``, one row per patch."""
 _OFFERS = np.vstack([OFFERED_TABLE, np.zeros_like(OFFERED_TABLE[:1])])  # the last row is for no patch
 _BITS = shares(np.arange(256)[:, None] >> np.arange(8) & 1, 1)
 _SPACES = _space_table()

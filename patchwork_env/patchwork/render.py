@@ -188,7 +188,7 @@ def table(game: Game, names: tuple[str, ...]) -> Scene:
 def mark_move(scene: Scene, game: Game, action: int, color: str, inset: float = 0) -> None:
     """Outline the patch that a legal move takes and its new place, on the table before the move.
 
-    With an ``inset``, the line is so far within the edges, beside the line of another move.
+    ``inset`` is the distance of the line from the edges, which keeps the lines of two moves apart.
     """
     move = game.decode(action)
     if move.patch is not None:
@@ -232,7 +232,7 @@ def _panel(scene: Scene, game: Game, player: int, name: str) -> None:
 
 
 def _fitting(text: str, size: float, width: float) -> float:
-    """Return the font size, at most ``size``, at which a text is about ``width`` wide at most."""
+    """Return the font size, at most ``size``, at which a text is at most about ``width`` wide."""
     return min(size, width / (_LETTER_WIDTH * len(text))) if text else size
 
 
@@ -302,7 +302,7 @@ def _spiral() -> list[Cell]:
 
 
 _PATH = _spiral()
-"""The fields of the spiral. The last space of the track takes all fields that remain in its middle."""
+"""The fields of the spiral; the last space of the track has all that remain in the middle."""
 
 
 def _space_box(space: int) -> tuple[float, float, float, float]:
@@ -354,7 +354,7 @@ def _walls() -> list[Segment]:
 
 
 def _entrance(space: int) -> Point:
-    """Return the middle of the edge across which a token enters a space; marks are there."""
+    """Return the middle of the edge across which a token enters a space, where its mark is drawn."""
     (row, column), (row_before, column_before) = _PATH[space], _PATH[space - 1]
     return (
         _TRACK_LEFT + (column + column_before + 1) / 2 * _SPACE,

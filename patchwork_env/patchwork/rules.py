@@ -1,4 +1,4 @@
-"""The rules of Patchwork for code that knows no game, its options, and the validation of records."""
+"""``RULES`` of Patchwork: its options, its facts for general code, and the validation of records."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check_variant(special_patches: Any) -> int:
 
 
 def check_first_player(first_player: Any) -> int:
-    """Return the number of the player who starts, 0 or 1; ``NOBODY`` for ``"random"``."""
+    """Return the player who starts, 0 or 1; ``NOBODY`` for ``"random"``."""
     if isinstance(first_player, str):
         check_one_of(first_player, ("random",), "first_player, if not 0 or 1,")
         return NOBODY
@@ -151,8 +151,8 @@ def _in_totals(states: States) -> Iterator[str]:
 def most_buttons(position: int, income: int) -> int:
     """Return the most buttons that a player can have on a space of the time track, with some income.
 
-    They come from the start, from advancing, and from every income mark passed. Moves keep within these
-    bounds, so that buttons never exceed 5 + 53 + 9 * 38, for which records and observations have room.
+    They come from the start, from advancing, and from every income mark passed. No move leads beyond this
+    bound, so buttons never exceed 5 + 53 + 9 * 38, for which records and observations have room.
     """
     return START_BUTTONS + int(position) + int(tables.INCOMES_UP_TO[position]) * int(income)
 
@@ -163,7 +163,7 @@ def _in_buttons(states: States) -> Iterator[str]:
     paid = sum(PATCHES[patch].buttons for patch in _bought(states))
     for player in range(NUM_PLAYERS):
         if buttons[player] > most[player]:
-            yield f"player {player} has {buttons[player]} buttons, of which at most {most[player]} can be"
+            yield f"player {player} has {buttons[player]} buttons; at most {most[player]} are possible"
     if sum(buttons) > sum(most) - paid:
         yield f"the buttons {buttons} are more than {sum(most)} less the {paid} paid for patches"
 

@@ -1,7 +1,7 @@
-"""Symmetries of the quilts: a turned or flipped quilt has the same value, since moves turn with it.
+"""Symmetries of the quilts: turning or flipping a quilt and all its moves leaves the game the same.
 
 Symmetry ``g`` is ``g % 4`` clockwise quarter turns, after a left-right flip if ``g >= 4``, like orientation
-``g`` of a patch. The quilts of the two players are turned independently.
+``g`` of a patch. Each player's quilt is turned independently.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _placement_table() -> npt.NDArray[np.uint16]:
 
 @cache
 def _anchors_after(box: tuple[int, int], symmetry: int) -> npt.NDArray[np.uint16]:
-    """Return the new top-left cell of a box for each old one, ``(81,)``; 0 for boxes beyond the quilt."""
+    """Return the new top-left cell of a box for each old one, ``(81,)``; 0 if the box is not on the quilt."""
     anchors = np.zeros(NUM_CELLS, np.uint16)
     for row in range(QUILT_SIZE - box[0] + 1):
         for column in range(QUILT_SIZE - box[1] + 1):

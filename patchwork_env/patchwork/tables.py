@@ -26,7 +26,7 @@ from patchwork_env.patchwork.components import (
 WORD_ROWS = 7
 """The number of rows in a word of a quilt."""
 SECOND_WORD_ROW = QUILT_SIZE - WORD_ROWS
-"""The row with which word 1 of a quilt starts, and the first row of the anchors found in it."""
+"""The first row of word 1 of a quilt, and of the anchors in it."""
 FULL_WORD = np.uint64((1 << (WORD_ROWS * QUILT_SIZE)) - 1)
 """The word of a quilt in which all cells are covered."""
 _MAX_SIZE = max(patch.size for patch in PATCHES)
@@ -75,7 +75,7 @@ def _marks_up_to(marks: tuple[int, ...]) -> list[int]:
 
 
 SHIFTS = _shift_table()
-"""``SHIFTS[patch, cell, orientation]``: a cell's bit from the anchor; small ones repeat one cell."""
+"""``SHIFTS[patch, cell, orientation]``: a cell's bit counted from the anchor; small patches repeat a cell."""
 FITS = _fit_table()
 """``FITS[patch, word, orientation]``: the anchors on an empty quilt."""
 FOOTPRINTS = np.array([[_bits(cells) for cells in oriented] for oriented in ORIENTED], np.uint64)
@@ -89,4 +89,4 @@ INCOMES = np.array([patch.income for patch in PATCHES], np.uint8)
 INCOMES_UP_TO = np.array(_marks_up_to(INCOME_SPACES), np.uint8)
 """``INCOMES_UP_TO[space]``: the number of income marks reached or passed by a token on that space."""
 SPECIALS_UP_TO = np.array([_marks_up_to(spaces) for spaces in SPECIAL_SPACES.values()], np.uint8)
-"""``SPECIALS_UP_TO[variant, space]``: the number of special patches reached or passed."""
+"""``SPECIALS_UP_TO[variant, space]``: the number of spaces with special patches reached or passed."""

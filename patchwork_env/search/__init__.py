@@ -1,7 +1,7 @@
-"""Planning with a policy and a value, for any game whose states are records: it knows no game.
+"""Tree searches for any game whose states are records, such as :class:`GumbelSearch`.
 
-The rules come as :class:`Dynamics`, the policy and the value as :data:`Evaluate`. Both take arrays of states,
-so that the search of many games makes one call per simulation.
+It takes the rules as :class:`Dynamics`, the policy and the value as :data:`Evaluate`. Both take arrays of
+states, so that a search of many games makes one call per simulation.
 """
 
 from patchwork_env.search.gumbel import Dynamics, Evaluate, Evaluation, GumbelSearch, States

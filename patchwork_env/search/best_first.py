@@ -29,7 +29,7 @@ from patchwork_env.search.tree import new_tree as new_tree_of
 
 VALUES = 6
 OPENING = -2
-"""Stands for a node that a thread is about to complete, as the child of an edge."""
+"""The ``child`` of an edge whose node is being completed by a thread."""
 
 NODE = np.dtype(
     [
@@ -39,7 +39,7 @@ NODE = np.dtype(
         ("count", "<i4"),  # edges; 0 if its values are exact
         ("visits", "<i4"),  # of all its edges
         ("player", "<i4"),  # who is to move
-        ("solved", "<i4"),  # how many of its edges are solved
+        ("solved", "<i4"),  # the number of its solved edges
     ]
 )
 EDGE = np.dtype(

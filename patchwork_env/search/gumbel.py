@@ -90,11 +90,11 @@ class GumbelSearch:
     def run(
         self, states: States, evaluate: Evaluate, random: np.random.Generator | None = None
     ) -> SearchResult:
-        """Search from every state, which may be finished; a state with a single action is not searched.
+        """Search from every state; finished states and those with a single action are not searched.
 
         Each other state gets exactly ``simulations`` simulations, one in each round, with a single call of
-        ``evaluate`` per round for all states. The noise, from ``random``, is drawn game by game, so that
-        games have the same results if they are searched one by one and evaluated the same.
+        ``evaluate`` per round for all states. The noise, from ``random``, is drawn game by game, so that a
+        search of the games one by one has the same results if the evaluations are the same.
 
         The states are records ``(n,)``, which are left as they were. ValueError if ``random`` is None and
         ``gumbel_scale`` above 0, or an evaluation is malformed.
@@ -139,7 +139,7 @@ class GumbelSearch:
         finished: npt.NDArray[np.bool_],
         evaluate: Evaluate,
     ) -> npt.NDArray[np.int64]:
-        """Store and evaluates the states of new nodes; returns all their legal actions."""
+        """Store and evaluate the states of new nodes; return all their legal actions."""
         work.states[leaves] = blocks = as_blocks(states)
         payoffs, running = _NO_PAYOFFS, states
         if finished.any():
@@ -176,7 +176,7 @@ _NOTHING: Any = (np.empty(0),) * len(_TYPES)
 class _Workspace:
     """The memory of searches: trees of ``capacity`` nodes each, for batches up to some size."""
 
-    _EDGES_AT_FIRST = 64  # per node; the arrays grow when more are needed
+    _EDGES_AT_FIRST = 64  # edges per node at first; the arrays grow if more are needed
 
     def __init__(self, states: States, capacity: int, max_considered: int) -> None:
         n = len(states)
@@ -202,7 +202,7 @@ class _Workspace:
         return self
 
     def add_edges(self, evaluation: Evaluation, states: int) -> int:
-        """Add the legal actions of new nodes, in larger arrays if need be; returns where they begin."""
+        """Add the legal actions of new nodes, in larger arrays if needed; return the index of the first."""
         edges, begin = self.trees.edges, self._edges_used
         room, end = len(edges.actions), begin + len(evaluation.actions)
         if end > room:
@@ -227,8 +227,8 @@ def _what_is_wrong(evaluation: Evaluation, states: int) -> str:
 # --- Sequential Halving: how simulations are shared among the actions of the root ---------------------------
 #
 # After Karnin, Koren and Somekh, "Almost Optimal Exploration in Multi-Armed Bandits" (2013), in the form in
-# which Danihelka et al. and mctx use it: in every phase all actions that are still considered are visited
-# equally often, and then the better half of them stays.
+# which Danihelka et al. and mctx use it: in every phase all remaining actions are visited equally often, and
+# the better half of them remains for the next phase.
 
 
 def considered_visits(actions: int, simulations: int) -> npt.NDArray[np.int32]:

@@ -1,13 +1,13 @@
-"""The trees of Gumbel searches of many games at once: how nodes are added, and how a simulation goes down.
+"""The trees of Gumbel searches of many games at once: adding nodes, and descending in a simulation.
 
 The trees of a batch are in one array of nodes: tree ``t`` has the nodes ``t * capacity`` and following, its
-root first. A node knows its visited children as a linked list, and its legal actions as a range of two arrays
-that all nodes share, the *edges*, most of which are never visited. Their completed Q-values are all the same,
-so of all unvisited actions of a node the one with the highest prior is the next to be visited, and one number
-stands for all of them in sums: the cost of a visit grows with the number of visited children alone.
+root first. A node has a linked list of its visited children. Its legal actions are a range of two arrays that
+all nodes share, the *edges*; most are never visited. All unvisited actions of a node have the same completed
+Q-value. So the one with the highest prior is the next to be visited, and sums need one term for all of them:
+the cost of a visit grows only with the number of visited children.
 
-Values are kept from the view of player 0. Equations are those of "Policy improvement by planning with Gumbel"
-(Danihelka et al. 2022).
+Values are stored from the view of player 0. Equations are those of "Policy improvement by planning with
+Gumbel" (Danihelka et al. 2022).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from patchwork_env.search.tree import NOTHING
 
 NODE = np.dtype(
     [
-        ("value_sum", "<f8"),  # of the evaluations of the node and of all below it, from player 0's view
+        ("value_sum", "<f8"),  # of the evaluations of the node and all descendants, from player 0's view
         ("value", "<f8"),  # the evaluation of the node itself, from player 0's view
         ("prior", "<f8"),  # probability of the action that leads here
         ("weight", "<f8"),  # share in the parent's improved policy, times a factor common to its children
@@ -38,7 +38,7 @@ NODE = np.dtype(
     ]
 )
 
-UNKNOWN = -2  # an edge that has not been searched for yet
+UNKNOWN = -2  # in ``best_unvisited``: not computed yet
 
 LOWEST_LOG_PRIOR = np.float32(-700.0)
 """The lowest log prior: its exponential is above 0, so that no prior is 0 and needs special treatment."""

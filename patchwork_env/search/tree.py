@@ -1,9 +1,9 @@
-"""The parts that the trees of all searches share: nodes with blocks of edges, and a state for every node.
+"""Trees for UCT and best-first search: nodes with blocks of edges, and a state for every node.
 
-A node is a record with the fields ``begin`` and ``count``, the block of its edges; ``visits``, those of all
-its edges; and ``player``, who is to move. An edge is a record with the fields ``action``, ``child``, the node
-that it leads to or :data:`NOTHING`, and ``visits``. Each search adds fields of its own, as few as it can,
-since it spends its time reading them; :mod:`~patchwork_env.search.gumbel_tree` is different.
+A node is a record with the fields ``begin`` and ``count``, the block of its edges; ``visits``, the sum over
+its edges; and ``player``, the player to move. An edge is a record with the fields ``action``, ``child``, the
+node that it leads to or :data:`NOTHING`, and ``visits``. Each search adds fields, as few as possible, since
+most of its time goes into reading them. :mod:`~patchwork_env.search.gumbel_tree` has other trees.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Path(NamedTuple):
 def new_tree(
     node: np.dtype[np.void], edge: np.dtype[np.void], state: np.dtype[np.void], nodes: int, edges: int
 ) -> Tree:
-    """Return an empty tree with room for so many nodes and edges, which are records of these types."""
+    """Return an empty tree with room for a number of nodes and edges, records of the given types."""
     return Tree(np.empty(nodes, node), np.empty(edges, edge), np.empty(nodes, state), np.zeros(2, np.int64))
 
 
@@ -48,7 +48,7 @@ def new_path(longest: int) -> Path:
 
 
 def as_blocks(states: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-    """Return the same memory as records without fields, which NumPy copies and compares many times faster."""
+    """Return a view of the records without fields, which NumPy copies and compares many times faster."""
     return states.view(np.dtype((np.void, states.dtype.itemsize)))
 
 

@@ -4,9 +4,9 @@ UCT is the tree search of Kocsis and Szepesvári (2006): on the way down, every 
 multi-armed bandit. Progressive widening (Coulom 2007; Chaslot et al. 2008) lets a node consider only its
 first few actions, in an order given by the game, and more of them the more often it is visited.
 
-A node gets its edges, best first, at its second visit; most nodes never have one. Edges hold the statistics
-of the actions side by side, so that a choice reads one stretch of memory. Values are kept from the view of
-the player to move; each player maximizes its own (max^n, Luckhardt and Irani 1986).
+A node gets its edges, best first, at its second visit; most nodes have no second visit. The edges of a node
+are contiguous, so that a choice reads one block of memory. Values are stored from the view of the player to
+move; each player maximizes its own (max^n, Luckhardt and Irani 1986).
 
 The game comes as a namespace of kernels, for which :func:`simulate` is compiled; see :class:`Game`.
 """
@@ -225,7 +225,7 @@ def copy_subtree(tree: Tree, top: int, target: Tree) -> None:
 
 
 class TreeMemory:
-    """Keeps the trees of running games; beyond ``most_nodes`` nodes the oldest are forgotten."""
+    """Keeps the trees of running games, up to ``most_nodes`` nodes; the oldest trees are removed first."""
 
     def __init__(self, most_nodes: int) -> None:
         self.most_nodes = most_nodes
@@ -237,7 +237,7 @@ class TreeMemory:
         return sum(len(tree.nodes) for tree in self._trees)
 
     def copy(self) -> TreeMemory:
-        """Return another memory of the same trees, which are not copied, since they do not change."""
+        """Return another memory that shares the trees, which do not change."""
         twin = TreeMemory(self.most_nodes)
         twin._trees = self._trees.copy()
         return twin
@@ -251,7 +251,7 @@ class TreeMemory:
             self._trees.popleft()
 
     def recall(self, state: npt.NDArray[np.void], target: Tree) -> bool:
-        """Copy the subtree of a state ``(1,)`` to ``target``, if a tree holds it, and forget its tree."""
+        """Copy the subtree of a state ``(1,)`` to ``target`` and remove its tree; whether a tree holds it."""
         for tree in self._trees:
             nodes = np.flatnonzero(trees.as_blocks(tree.states) == trees.as_blocks(state))
             if len(nodes):

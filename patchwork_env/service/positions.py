@@ -126,7 +126,7 @@ def _nmbr9(game: Nmbr9) -> dict[str, Any]:
         "rounds": game.num_rounds,
         "round": game.round,
         "digit": game.digit,
-        "choices": [move.digit for move in game.decode_all()] if may_choose else [],
+        "choices": [move.digit for move in game.legal_moves()] if may_choose else [],
         "chosen": [None if digit == NO_DIGIT else digit for digit in chosen],
         "left": list(game.remaining(player)),
         "deck": list(_known_deck(game)),

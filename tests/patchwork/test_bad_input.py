@@ -132,8 +132,8 @@ def test_no_more_buttons_than_a_game_can_bring():
     bought.play(bought.parse_move("2/0@a1"))
     assert bought.buttons == (3, 5)
     for game, buttons, message in (
-        *((played(12), most, f"{most} buttons, of which at most") for most in (2**15 - 1, 400, 5 + 53)),
-        (Game(circle=CIRCLE), (5, 6), "player 1 has 6 buttons, of which at most 5 can be"),
+        *((played(12), most, f"{most} buttons; at most") for most in (2**15 - 1, 400, 5 + 53)),
+        (Game(circle=CIRCLE), (5, 6), "player 1 has 6 buttons; at most 5 are possible"),
         (bought, (7, 5), r"the buttons .* are more than 12 less the 2 paid"),
     ):
         states = game.state.copy()
