@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TextIO, cast
 
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.files import check_new, check_writable
+from patchwork_env.core.files import check_file_path, check_new, check_writable
 from patchwork_env.core.names import nearest, quoted, short_repr
 from patchwork_env.errors import DivergenceError, OpponentError, UnknownOptionError, WorkerError
 
@@ -108,8 +108,18 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace files that exist already")
 
 
-def check_place(options: argparse.Namespace, path: Path, option: str) -> None:
-    """Raise an OSError if the result of a command cannot be written or would replace a file."""
+def check_place(
+    options: argparse.Namespace, path: Path | None, option: str, *, is_file: bool = False
+) -> None:
+    """Raise an OSError if the result of a command cannot be written or would replace a file.
+
+    ``path`` is the value of ``option``. If it is None, ``--overwrite`` is a ValueError.
+    """
+    if path is None:
+        refuse(options, ["overwrite"], f"it is for {option}")
+        return
+    if is_file:
+        check_file_path(path, option)
     if not options.overwrite:
         check_new(path, option, "replace it with --overwrite")
     check_writable(path)

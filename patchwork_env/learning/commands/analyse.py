@@ -1,4 +1,4 @@
-"""Analyse a position of either game: the best moves, the results to expect from them, and lines of play.
+"""Analyse a position: the best moves, their expected results, and lines of play.
 
 patchwork-env analyse game.txt --seconds 10
 patchwork-env analyse "nmbr9/1 players=1 deck=0,5,3,9,1,2,4,6,8,7,0,5,3,9,1,2,4,6,8,7" --json -
@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
-from patchwork_env.core.files import check_file_path, write_text
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
+from patchwork_env.core.files import write_text
 
 if TYPE_CHECKING:
     from patchwork_env.core.game import BaseGame
@@ -47,11 +47,8 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.service import fields
     from patchwork_env.service.agents import analyses_of
 
-    if options.json and options.json != _STDOUT:
-        check_file_path(options.json, "--json")
-        check_place(options, options.json, "--json")
-    else:
-        refuse(options, ["overwrite"], "it is for a file of --json")
+    file = None if options.json == _STDOUT else options.json
+    check_place(options, file, "--json", is_file=True)
     most = fields.lines(fields.DEFAULT_LINES if options.moves is None else options.moves, "--moves")
     game = _read(options.game)
     if game.is_over:
@@ -65,13 +62,13 @@ def _run(options: argparse.Namespace) -> int:
         print(json.dumps(contents, indent=2))
         return 0
     print(_table(analysis))
-    if options.json:
-        write_text(options.json, json.dumps(contents, indent=2) + "\n")
+    if file:
+        write_text(file, json.dumps(contents, indent=2) + "\n")
     return 0
 
 
 def _read(given: str | None) -> BaseGame:
-    """Read a game from standard input (None), from a text in notation, or from a file."""
+    """Read a game from standard input (None), a str in notation, or a file."""
     from patchwork_env.service.positions import GAMES, read_game, read_game_file
 
     if given is None:
@@ -86,7 +83,7 @@ def _read(given: str | None) -> BaseGame:
 
 
 def _table(analysis: dict[str, Any]) -> str:
-    """Return the figures of each move, from the side of the player to move."""
+    """Return a row of figures for each move, from the view of the player to move."""
     from patchwork_env.agents.analysis import win_text
     from patchwork_env.core.names import aligned
 

@@ -5,8 +5,7 @@ patchwork-env compare runs/ppo-seed* runs/td-seed* --against greedy --out compar
 patchwork-env compare runs/ppo-seed* --export results
 patchwork-env compare results/*.json --format latex
 
-Runs that differ in nothing but their seeds are one group; docs/measure/intervals.md says what the statistics
-are.
+Runs that differ only in their seeds are one group; docs/measure/intervals.md explains the statistics.
 """
 
 from __future__ import annotations
@@ -26,12 +25,18 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env compa
     parser = CommandParser(__doc__)
     option = parser.add_argument
     option("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or a file from --export")
-    option("--against", nargs="+", default=(), metavar="AGENT", help="default: those of the last evaluations")
+    option(
+        "--against",
+        nargs="+",
+        default=(),
+        metavar="AGENT",
+        help="opponents (default: those of the last evaluations)",
+    )
     option("--metric", choices=METRICS, help="the figure to compare (default: win_rate; for nmbr9 score)")
     add_format(parser)
     option("--out", type=Path, metavar="DIR", help="also write all tables and figures into DIR")
     option("--figures", choices=FIGURE_FORMATS, default="svg", help="their format (default: %(default)s)")
-    option("--export", type=Path, metavar="DIR", help="write a small file for every run into DIR, no more")
+    option("--export", type=Path, metavar="DIR", help="only write a small file for every run into DIR")
     add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train")
 
@@ -44,10 +49,10 @@ def _run(options: argparse.Namespace) -> int:
         others = ("against", "metric", "format", "out", "figures")
         refuse(options, others, "--export writes the results of runs and compares nothing")
         check_writable(options.export)
-    elif options.out:
-        check_place(options, options.out, "--out")
     else:
-        refuse(options, ("figures", "overwrite"), "they are for --out")
+        check_place(options, options.out, "--out")
+    if not options.out:
+        refuse(options, ["figures"], "it is for --out")
     results = [read_result(path) for path in options.runs]
     if options.export:
         sources: dict[str, str] = {}

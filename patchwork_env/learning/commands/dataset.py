@@ -3,8 +3,8 @@
 patchwork-env dataset champion:instant champion:fast --games 1000 --id patchwork/self-play/champion-v0
 patchwork-env dataset nmbr9_champion:instant --players 2 --games 1000 --id nmbr9/self-play/champion-v0
 
-Several agents take seats by turns; a single one plays against itself, or alone where the game has one player.
-An episode is what one player sees and does in one game. minari.load_dataset loads the dataset by its id.
+Several agents change seats from game to game; a single one plays against itself, or alone with one player.
+An episode has the observations and actions of one player in one game. minari.load_dataset takes the id.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from patchwork_env.learning.commands.match_options import (
     add_games,
     add_worker_options,
     help_on_agents,
+    stoppable,
     variant_of,
     workers_of,
 )
 from patchwork_env.learning.evaluation.matches import load_player
-from patchwork_env.learning.system import Interruption, signals_interrupt
 
 _REWARDS_HELP = "for the end of a game, or the points of every move (default: outcome; of one player: score)"
 _PATH_HELP = "the folder of all datasets (default: $MINARI_DATASETS_PATH, or else ~/.minari/datasets)"
@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env datas
     """Run the command; return the exit code."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
-    option("agents", metavar="AGENT", nargs="+", help="who plays; a single one against itself")
+    option("agents", metavar="AGENT", nargs="+", help="the agents that play; a single one plays itself")
     option("--id", required=True, help="of the dataset, such as patchwork/self-play/champion-v0")
     add_games(parser, "how many are played", 1000)
     option("--players", type=int, help="for nmbr9: of a game, 1 to 4 (default: as many as there are agents)")
@@ -51,27 +51,23 @@ def _run(options: argparse.Namespace) -> int:
 
     from patchwork_env.integrations.minari import record
 
-    # What a name imports is an agent without a spec; a spec goes into the dataset, with its weights.
+    # Agents from module:name have no spec; the dataset records specs, with the hashes of weights.
     agents = [load_player(text) if is_import(text) else text for text in options.agents]
     options_of_game = {**variant_of(options), "players": options.players}
     bar = Bar(options.games, "games", label=options.id)
-    try:
-        with signals_interrupt(), bar:
-            dataset = record(
-                agents,
-                options.games,
-                options.id,
-                game=options.game,
-                seed=options.seed,
-                rewards=options.rewards,
-                workers=workers_of(options),
-                progress=bar.update,
-                root=options.minari_path,
-                **{name: value for name, value in options_of_game.items() if value is not None},
-            )
-    except Interruption as interruption:
-        print(f"stopped by {interruption}: there is no dataset {options.id}", flush=True)
-        return 128 + interruption.signal
+    with stoppable(lambda: f": there is no dataset {options.id}"), bar:
+        dataset = record(
+            agents,
+            options.games,
+            options.id,
+            game=options.game,
+            seed=options.seed,
+            rewards=options.rewards,
+            workers=workers_of(options),
+            progress=bar.update,
+            root=options.minari_path,
+            **{name: value for name, value in options_of_game.items() if value is not None},
+        )
     size = dataset.storage.metadata["dataset_size"]
     print(f"{options.id}: {dataset.total_episodes:,} episodes with {dataset.total_steps:,} decisions")
     print(f"{size} MB in {dataset.storage.data_path}")

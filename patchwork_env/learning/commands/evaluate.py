@@ -13,7 +13,7 @@ import itertools
 from contextlib import nullcontext
 
 from patchwork_env.core.checks import check_seed
-from patchwork_env.core.commands import CommandParser, keep_working, run_command
+from patchwork_env.core.commands import CommandParser, check_place, keep_working, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     GAMES_OF_A_MATCH,
@@ -21,7 +21,6 @@ from patchwork_env.learning.commands.match_options import (
     add_games,
     add_json,
     add_worker_options,
-    check_json,
     help_on_agents,
     variant_of,
     workers_of,
@@ -54,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.results import matches_table, results_as_dict
     from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
 
-    check_json(options)
+    check_place(options, options.json, "--json", is_file=True)
     repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
     if repeated:
         raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")

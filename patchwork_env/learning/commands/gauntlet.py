@@ -11,23 +11,23 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, run_command
+from patchwork_env.core.commands import CommandParser, check_place, run_command
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     add_format,
     add_json,
     add_worker_options,
-    check_json,
     help_on_agents,
+    stoppable,
     workers_of,
     write_json,
 )
 from patchwork_env.learning.evaluation.gauntlet import games_of_gauntlet, play_gauntlet
-from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
+from patchwork_env.learning.system import usable_cores
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env gauntlet") -> int:
-    """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agent", metavar="AGENT", help="the agent that is measured")
@@ -46,22 +46,18 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env gaunt
 
 
 def _run(options: argparse.Namespace) -> int:
-    check_json(options)
+    check_place(options, options.json, "--json", is_file=True)
     games = games_of_gauntlet(options.games, options.skip)
-    try:
-        with signals_interrupt(), Bar(games, "games") as bar:
-            result = play_gauntlet(
-                options.agent,
-                games=options.games,
-                skip=options.skip,
-                workers=workers_of(options),
-                folder=options.folder,
-                progress=bar.update,
-            )
-    except Interruption as interruption:
-        kept = f"; the same command resumes from the games in {options.folder}" if options.folder else ""
-        print(f"stopped by {interruption}{kept}", flush=True)
-        return 128 + interruption.signal
+    kept = f"; the same command resumes from the games in {options.folder}" if options.folder else ""
+    with stoppable(lambda: kept), Bar(games, "games") as bar:
+        result = play_gauntlet(
+            options.agent,
+            games=options.games,
+            skip=options.skip,
+            workers=workers_of(options),
+            folder=options.folder,
+            progress=bar.update,
+        )
     write_json(options, result.as_dict())
     print(result.table(options.format))
     return 0

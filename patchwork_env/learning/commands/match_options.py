@@ -1,19 +1,21 @@
-"""Options of all commands in which agents meet: games, workers, and the form of the results."""
+"""Options that several commands with matches share: games, workers and formats."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from patchwork_env import agents
-from patchwork_env.core.commands import add_overwrite, check_place, refuse
-from patchwork_env.core.files import check_file_path, write_text
+from patchwork_env.core.commands import add_overwrite
+from patchwork_env.core.files import write_text
 from patchwork_env.games import GAMES
 from patchwork_env.learning.distributed import Workers, check_workers
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
+from patchwork_env.learning.system import Interruption, signals_interrupt
 
 GAMES_OF_A_MATCH = 400  # the default number of games of a match
 
@@ -27,10 +29,10 @@ def help_on_agents() -> str:
     )
 
 
-def add_games(parser: argparse.ArgumentParser, most: str, default: int = GAMES_OF_A_MATCH) -> None:
-    """Add ``--games``, ``--seed``, ``--game`` and the options of the games; ``most`` describes the first."""
+def add_games(parser: argparse.ArgumentParser, games_help: str, default: int = GAMES_OF_A_MATCH) -> None:
+    """Add ``--games``, ``--seed``, ``--game`` and the options of the games."""
     option = parser.add_argument
-    option("--games", type=int, default=default, help=f"{most} (default: {default})")
+    option("--games", type=int, default=default, help=f"{games_help} (default: {default})")
     option("--seed", type=int, default=0, help="of circles or decks, and of agents (default: 0)")
     option("--game", choices=GAMES, help="default: the only one that all agents play, or else patchwork")
     track, cards = "for patchwork: the print of the time track", "for nmbr9: the knowledge of later cards"
@@ -57,6 +59,20 @@ def workers_of(options: argparse.Namespace) -> Workers:
     return check_workers(options.workers if options.cluster is None else options.cluster)
 
 
+@contextmanager
+def stoppable(note: Callable[[], str]) -> Iterator[None]:
+    """Within the block, SIGINT, SIGTERM and SIGHUP stop the games and then the command.
+
+    The message ends with the ``note``; the exit code is 128 + the number of the signal.
+    """
+    try:
+        with signals_interrupt():
+            yield
+    except Interruption as interruption:
+        print(f"stopped by {interruption}{note()}", flush=True)
+        raise SystemExit(128 + interruption.signal) from None
+
+
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add ``--format``."""
     text = "the format of the output (default: %(default)s)"
@@ -64,18 +80,9 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json`` and ``--overwrite``; see :func:`check_json` and :func:`write_json`."""
+    """Add ``--json`` and ``--overwrite``; see :func:`write_json`."""
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the figures to this file")
     add_overwrite(parser)
-
-
-def check_json(options: argparse.Namespace) -> None:
-    """Raise before anything is played if the file of ``--json`` cannot be written."""
-    if options.json:
-        check_file_path(options.json, "--json")
-        check_place(options, options.json, "--json")
-    else:
-        refuse(options, ["overwrite"], "it is for --json")
 
 
 def write_json(options: argparse.Namespace, contents: Mapping[str, Any]) -> None:

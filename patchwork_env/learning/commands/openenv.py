@@ -1,6 +1,6 @@
-"""Serves a game in words to language models that learn, by the protocol of OpenEnv.
+"""Serve a game as text to language models that learn, by the protocol of OpenEnv.
 
-Episodes go over WebSockets, several sessions at once. Prints its address when it answers; Ctrl-C ends it.
+Episodes use WebSockets, several sessions at once. The server prints its address when ready; Ctrl-C ends it.
 
 patchwork-env openenv
 patchwork-env openenv --game nmbr9 --set players=2 --set penalty=0.2 --port 8100
@@ -23,8 +23,8 @@ from patchwork_env.service.positions import GAMES
 HOST = "127.0.0.1"
 PORT = 8054
 _OPPONENT_HELP = (
-    "an agent that clients may play against; the first is the default (default: greedy). May be given "
-    "several times. Those that the page of 'patchwork-env play' lists need not be named"
+    "an agent that clients may play against; the first is the default (default: greedy). Can be given "
+    "several times; agents on the page of 'patchwork-env play' are always allowed"
 )
 _SET_HELP = (
     "a default of the settings of episodes: seat, rewards, requests, mistakes, penalty, or an option of the "

@@ -4,7 +4,7 @@ patchwork-env publish runs/ppo owner/name
 patchwork-env publish runs/ppo/best owner/name --private
 patchwork-env publish runs/ppo owner/name --dry-run folder
 
-HF_TOKEN is the token to write with; hf auth login keeps one, too.
+HF_TOKEN is the token for writing; hf auth login stores one, too.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env publi
     )
     option("repository", metavar="OWNER/NAME", help="the repository, created if it does not exist")
     option("--private", action="store_true", help="whether a new repository is private")
-    option("--figures", type=Path, metavar="FILE", help="of evaluate --json, instead of those of the run")
+    option("--figures", type=Path, metavar="FILE", help="figures of evaluate --json, instead of the run's")
     option(
         "--license", default="mit", metavar="NAME", help="the licence of the weights (default: %(default)s)"
     )
-    option("--dry-run", type=Path, metavar="FOLDER", help="write what would be published, and do no more")
+    option("--dry-run", type=Path, metavar="FOLDER", help="only write what would be published")
     add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train,hub")
 
@@ -46,9 +46,7 @@ def _run(options: argparse.Namespace) -> int:
     hub.check_repository(options.repository)
     if options.dry_run:
         refuse(options, ["private"], "--dry-run publishes nothing")
-        check_place(options, options.dry_run, "--dry-run")
-    else:
-        refuse(options, ["overwrite"], "it is for --dry-run")
+    check_place(options, options.dry_run, "--dry-run")
     checkpoint = _checkpoint_of(options.checkpoint)
     page = model_card(read_origin(checkpoint, options.figures), options.repository, options.license)
 

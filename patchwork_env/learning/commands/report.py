@@ -1,4 +1,4 @@
-"""Write a page about a run, ended or not, as one HTML file without other files.
+"""Write a report about a run, finished or not, as a single HTML file.
 
 patchwork-env report runs/ppo
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
-from patchwork_env.core.files import check_file_path, write_text
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
+from patchwork_env.core.files import write_text
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env report") -> int:
@@ -26,11 +26,7 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.reports.run_page import render_page
     from patchwork_env.learning.reports.run_results import read_result
 
-    if options.out:
-        check_file_path(options.out, "--out")
-        check_place(options, options.out, "--out")
-    else:
-        refuse(options, ["overwrite"], "it is for --out; the page in the folder of a run is replaced")
+    check_place(options, options.out, "--out", is_file=True)
     out = options.out or options.run / "report.html"
     write_text(out, render_page(read_result(options.run)))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")

@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, refuse, run_command
+from patchwork_env.core.commands import CommandParser, add_overwrite, check_place, run_command
 from patchwork_env.core.files import check_writable, storing_in, write_text
 from patchwork_env.core.progress import Bar
 
@@ -26,7 +26,12 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env revie
     option = parser.add_argument
     option("game", type=Path, metavar="FILE", help="a game in notation, finished or not")
     option("--agent", default="champion:fast", metavar="SPEC", help=_AGENT_HELP)
-    option("--out", type=Path, metavar="DIR", help="the folder of the results (NAME-review, beside the file)")
+    option(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the results (default: NAME-review next to FILE)",
+    )
     add_overwrite(parser)
     return run_command(parser, _run, arguments, program, "train")
 
@@ -39,11 +44,8 @@ def _run(options: argparse.Namespace) -> int:
     game, agent = read_game(options.game), load_player(options.agent)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; --out takes the path of a folder")
-    if options.out:
-        check_place(options, out, "--out")
-    else:
-        check_writable(out)
-        refuse(options, ["overwrite"], "it is for --out; the folder beside the game is replaced")
+    check_place(options, options.out, "--out")
+    check_writable(out)
     with Bar(len(game.history), "moves") as bar:
         reviewed = review(game, agent, bar.update)
     with storing_in(out):

@@ -1,11 +1,11 @@
-"""A round robin: every agent meets every other with the same circles or decks, and all get ratings.
+"""A round robin: every agent plays every other with the same circles or decks, and all get ratings.
 
 patchwork-env tournament random greedy ppo-quick ppo --games 400 --out runs/tournament
 patchwork-env tournament random greedy --game nmbr9 --out runs/nmbr9
 patchwork-env tournament runs/ppo/checkpoints/step_* greedy --out runs/checkpoints
 
-DIR holds the games that were played so far, and in the end results.json, tables and plots. After a stop the
-same command resumes. With other agents, the games that DIR has of two that take part are used.
+DIR stores the games, and at the end results.json, tables and a picture. After a stop, the same command
+resumes. A command with other agents reuses the games in DIR.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from patchwork_env.learning.commands.match_options import (
     add_games,
     add_worker_options,
     help_on_agents,
+    stoppable,
     variant_of,
     workers_of,
 )
 from patchwork_env.learning.evaluation.tables import TEXT
-from patchwork_env.learning.system import Interruption, signals_interrupt, usable_cores
+from patchwork_env.learning.system import usable_cores
 
-_FORFEITS_HELP = (
-    "an agent that fails loses the game; else its failure is an error once the others have played"
-)
+_FORFEITS_HELP = "an agent that fails loses the game; without this, it is an error after all other games"
 _ANCHOR_HELP = "the agent whose rating is fixed (default: random if it takes part, or else the mean of all)"
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env tournament") -> int:
-    """Run the command; return 0, 2 for an error, or 128 + the number of a signal that stopped it."""
+    """Run the command; return the exit code."""
     parser = CommandParser(__doc__, help_on_agents())
     option = parser.add_argument
     option("agents", metavar="AGENT", nargs="+", help="the agents that take part")
@@ -64,21 +63,15 @@ def _run(options: argparse.Namespace) -> int:
         options.forfeits,
     )
     workers, total = workers_of(options), tournament.num_games
-    with signals_interrupt(), Bar(total, "games") as bar:
+    bar = Bar(total, "games")
+    kept = f"games are in {options.out}; the same command resumes"
+    with stoppable(lambda: f": {bar.done:,} of {total:,} {kept}"), bar:
         try:
             standings = tournament.play(options.out, workers, bar.update)
-        except Interruption as interruption:
-            bar.close()
-            print(
-                f"stopped by {interruption}: {bar.done:,} of {total:,} games are in {options.out}; "
-                "the same command resumes",
-                flush=True,
-            )
-            return 128 + interruption.signal
         except (IllegalActionError, OpponentError) as error:
             raise type(error)(
-                f"{error}; all other games are in {options.out}: repeat the command, with --forfeits, "
-                "which count as losses, or without the agent that fails"
+                f"{error}; all other games are in {options.out}: repeat the command with --forfeits, "
+                "where a failure is a loss, or without the agent that fails"
             ) from None
     write_results(options.out, tournament, standings)
     print(standings.table(options.format), flush=True)

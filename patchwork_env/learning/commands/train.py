@@ -62,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     config = load_config(source, options.set) if source else None
 
-    from patchwork_env.learning.runs.checkpoints import free_folder  # what trains loads PyTorch
+    from patchwork_env.learning.runs.checkpoints import free_folder  # imports PyTorch
     from patchwork_env.learning.runs.run import new_run, resumed_run
 
     with keep_working():
@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _source(options: argparse.Namespace) -> str | None:
-    """Return the configuration of a new run, None for another task; anything but one task is an error."""
+    """Return the configuration of a new run, or None for another task; exit unless one task is given."""
     name = options.name
     if name and "=" in name and not Path(name).exists():
         options.fail(f"{short_repr(name)} is no configuration; {set_hint(name)}")

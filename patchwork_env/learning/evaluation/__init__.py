@@ -1,6 +1,6 @@
 """The evaluation of agents: matches, tournaments and the gauntlet.
 
-All of it needs nothing but the package itself.
+They need no extra of the package.
 """
 
 from typing import TYPE_CHECKING

@@ -31,9 +31,9 @@ MOST_GAMES = 10**6  # the most games of a match
 
 
 class Participant(NamedTuple):
-    """An agent that takes part in an evaluation, by its spec or the name of the function.
+    """A participant of an evaluation: its name, a spec or ``module:name``, and the agent.
 
-    ``weights`` is the SHA-256 of the agent's weights; None if it has none on disk.
+    ``weights`` is the SHA-256 of the agent's weights; None if it has no weights on disk.
     """
 
     name: str
@@ -47,22 +47,22 @@ class Participant(NamedTuple):
         return cls(text, fingerprint(text), agent)
 
     def against(self, other: Participant) -> str:
-        """Return the name of the match against another participant in a store of games."""
+        """Return the key of the match against another participant in a store of games."""
         sides = (json.dumps([one.name, one.weights]).encode() for one in (self, other))
         return "_against_".join(hashlib.sha256(side).hexdigest()[:16] for side in sides)
 
 
 def load_player(text: str) -> Agent:
-    """Load an agent from the text that names it in a command; the text becomes its name.
+    """Load an agent from a spec or ``module:name``, which becomes the agent's name.
 
-    The text is a spec, see :mod:`patchwork_env.agents`, or ``module:name``: an agent, a class of agents, or a
-    function from a game to an action.
+    For specs see :mod:`patchwork_env.agents`. ``module:name`` is an agent, a class of agents, or a function
+    from a game to an action.
 
     Raises:
         ValueError, FileNotFoundError, ImportError: There is no such agent, checkpoint or module.
     """
     if not isinstance(text, str):
-        raise ValueError(f"an agent is named by text, not by {short_repr(text)}")
+        raise ValueError(f"an agent is {short_repr(text)}; it must be a str")
     agent = import_agent(text) if is_import(text) else agents.load(text)
     agent.name = text
     return agent
@@ -106,24 +106,24 @@ def play_matches(
         agent: The agent that is measured: a spec, an agent or a function from a game to an action.
         opponent: The agent that it is measured against.
         games: The number of games, at least 1; for Patchwork even. With ``sprt`` the most games.
-        seed: The seed of the circles or decks and of both agents, ``0 ... 2**64 - 1``; None for a fresh one,
-            which the result names.
+        seed: The seed of the circles or decks and of both agents, ``0 ... 2**64 - 1``; None for a random
+            one, which the result has.
         game: The name of the game; None for the only one that both play, or else Patchwork.
         workers: The number of processes that share the work, or a cluster; with more than one, agents and
             functions must allow pickling.
         progress: Called with the number of games that ended since the last call.
-        keep: The number of games, the first ones, that the result holds move by move.
+        keep: The number of first games that the result holds with all moves.
         sprt: The Elo of H0 and of H1 of a sequential test, which ends the match once it decides; see
             :mod:`patchwork_env.learning.evaluation.sequential`.
         variant: Patchwork's ``special_patches``, ``"revised"`` or ``"2014"``; NMBR 9's ``order``,
             ``"unknown"``, ``"known"`` or ``"free"``.
 
     Raises:
-        ValueError: An argument has a value that is not allowed, an agent does not play the game, or an agent
-            did not give one integer for each game.
+        ValueError: An argument has a value that is not allowed, an agent does not play the game, or its
+            answer is not one integer for each game.
         FileNotFoundError: A spec names no checkpoint.
         IllegalActionError: An agent chose an action that is not legal.
-        OpponentError: An agent failed: it raised another error, which is the cause, or is a program.
+        OpponentError: An agent raised another error, which is the cause, or a program failed.
     """
     players = agents.as_agent(agent), agents.as_agent(opponent)
     game = runners.common_game(players, game)
@@ -208,7 +208,7 @@ def _parts(
     report: Progress,
     store: GameStore | None,
 ) -> Iterator[tuple[int, int, MatchResult]]:
-    """Return the results of all blocks, by the numbers of match and block; those of the store come first."""
+    """Yield the results of all blocks with the indices of match and block, stored results first."""
     left: list[tuple[int, int, runners.MatchBlock]] = []
     games_kept = 0
     for match, of_match in enumerate(blocks):

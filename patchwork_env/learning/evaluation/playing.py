@@ -35,22 +35,22 @@ _LIBRARIES = (
     Path(__file__).parents[2],
     *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
 )
-"""The folder of code that users did not write."""
+"""The folders of code that users did not write: this package and libraries."""
 
 
 class GamesInPlay:
     """Simultaneous games of several agents, from their first positions to their ends.
 
-    Hidden things are drawn for the agents from the ``streams``, one for each game.
+    Hidden information is drawn anew for each agent, from one of the ``streams`` for each game.
 
     Attributes:
         states: The records of all games, ``(n,)``.
-        seating: Which of the agents sits in each seat, int64 ``(n, players)``.
+        seating: The index of the agent in each seat, int64 ``(n, players)``.
         turns: The number of actions of each agent so far, int64 ``(n, agents)``.
-        forfeits: Whether each agent failed and so lost the game, which ended there, bool ``(n, agents)``.
+        forfeits: Whether each agent lost the game by a failure, bool ``(n, agents)``.
         seconds: The time that each agent took to choose its actions.
-        usage: The usage of each agent, of zeros unless it is a :class:`MeteredAgent`.
-        kept: The first ``keep`` games move by move.
+        usage: The usage of each agent; all zeros unless it is a :class:`MeteredAgent`.
+        kept: The first ``keep`` games with all moves.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class GamesInPlay:
     def play(self, seeds: Sequence[int], *, forfeits: bool = False) -> None:
         """Play all games to their ends; the seeds are those of the agents' random numbers.
 
-        An agent that fails loses the game with ``forfeits``; else its failure is raised, an
+        With ``forfeits``, an agent that fails loses the game. Otherwise the failure is raised: an
         IllegalActionError, also for answers that are not one integer for each game, or an OpponentError.
         """
         for agent, seed in zip(self.agents, seeds, strict=True):
@@ -122,8 +122,8 @@ class GamesInPlay:
     def _ask(self, agent: Agent, games: Integers) -> tuple[Integers, float, Usage]:
         """Return an agent's actions in copies of the listed games, its seconds and its usage.
 
-        The copies have no hidden information. An agent that chooses for one game at a time gets games; they
-        have all moves if nothing is hidden.
+        The copies have no hidden information. An agent without ``act_batch`` gets games, with all moves if
+        the game hides nothing.
         """
         usage = Usage()
         records = determinized(self.rules, self.states.take(games), self._streams, games)
@@ -161,14 +161,14 @@ def _takes_games(agent: Agent) -> bool:
 
 @contextmanager
 def attribute_errors(agent: Agent) -> Iterator[None]:
-    """Attribute errors within the block to the agent; signals go through.
+    """Attribute errors within the block to the agent; signals pass through.
 
-    An IllegalActionError stays one; other errors, also ``SystemExit``, become an OpponentError that names the
-    place.
+    An IllegalActionError keeps its class. Other errors, including ``SystemExit``, become an OpponentError
+    that names file and line.
     """
     try:
         yield
-    except OpponentError:  # programs are named already
+    except OpponentError:  # the message names the program
         raise
     except IllegalActionError as error:
         raise IllegalActionError(f"agent {agent.name!r}: {error}") from error

@@ -9,7 +9,7 @@ met gets :data:`PRIOR` virtual wins over the other, the correction of Haldane an
 **Intervals.** Games that share a circle are not independent, so the intervals come from the Bayesian
 bootstrap (Rubin 1981) over circles. Each draw weights all games of a circle by one random number from the
 exponential distribution, and replaces the virtual wins by random numbers from a gamma distribution with the
-same mean; the interval lies between the 2.5% and the 97.5% quantile. It stays valid where one side hardly
+same mean; the interval is from the 2.5% to the 97.5% quantile. It stays valid where one side hardly
 ever loses, unlike a bootstrap that draws circles with replacement.
 
 **Limits.** If every player of one group won all games against every player of another, only the prior keeps
@@ -37,22 +37,22 @@ _TINY = 1e-9  # the lowest number of virtual wins in a draw, which keeps the equ
 _PAIR_NORM = sqrt(2)  # the norm of the difference of two ratings as a linear function of all ratings
 _MOST_STEPS = 1000
 _CLOSE = 1e-3
-"""A step shorter than this, in logarithms of odds, is the last: the error left is about its square."""
+"""The last step is shorter than this, in logarithms of odds; the error left is about its square."""
 
 Bounds = tuple[float | None, float | None]
 """The lower and the upper end of an interval; None where it has no end."""
 
 
 class Ratings(NamedTuple):
-    """Ratings of players that played with one another, in Elo points."""
+    """Ratings of players that played against one another, in Elo points."""
 
     values: Floats  # `(n,)`
-    intervals: tuple[Bounds, ...]  # of 95%; both ends of that of a known rating are the rating
+    intervals: tuple[Bounds, ...]  # of 95%; both ends are the rating if it is known
     ahead: Floats  # `(n, n)`, the share of draws in which the rating of the row is higher than the column's
 
 
 def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: int = 0) -> Ratings:
-    """Rate players from the games that they played with one another.
+    """Rate players from the games that they played against one another.
 
     Args:
         wins: The number of games with each circle that the row won against the column, ``(circles, n, n)``.
@@ -69,7 +69,7 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
     linked = np.outer(are_fixed, are_fixed)
     met = (total + total.T) > 0
     if not _reach(met | linked).all():
-        raise ValueError("there are players that no games connect, not even by way of others")
+        raise ValueError("no games connect some of the players, directly or through others")
     random = np.random.default_rng(seed)
     weights = random.standard_exponential((DRAWS, len(wins)))
     played = (weights @ wins.reshape(len(wins), -1)).reshape(DRAWS, *met.shape)
@@ -78,7 +78,7 @@ def rate(wins: Floats, known: Floats | None = None, *, mean: float = 0.0, seed: 
     if known is None:
         found, draws = (ratings - ratings.mean(1)[:, None] + mean for ratings in (found, draws))
     low, high = np.quantile(draws, _QUANTILES, axis=0)
-    # Chains of wins down to what fixes the scale give a rating its lower end, those from there its upper end.
+    # A chain of wins from a player to a fixed rating gives a lower end; a chain from there, an upper end.
     beats = _reach((total > 0) | linked)
     has_low = np.all(beats, axis=1) if known is None else np.any(beats[:, are_fixed], axis=1)
     has_high = np.all(beats, axis=0) if known is None else np.any(beats[are_fixed], axis=0)
@@ -104,7 +104,7 @@ def show_bounds(interval: Bounds) -> str:
 
 
 def _solve(known: Floats, wins: Floats) -> Floats:
-    """Return the likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` where some of the ratings are known.
+    """Return the likeliest ratings, ``(k, n)``, for wins ``(k, n, n)`` and some known ratings.
 
     Newton's method with the steps of Sun and Tran-Dinh (Mathematical Programming 178, 2019) for generalized
     self-concordant functions, which lead to the maximum from any start.
@@ -123,7 +123,7 @@ def _solve(known: Floats, wins: Floats) -> Floats:
         values[:, sought] += step * np.log1p(length) / np.maximum(length, _TINY)
         if length.max() < _CLOSE:
             return np.where(np.isnan(known), ELO * values, known)
-    raise RuntimeError(f"ratings still move after {_MOST_STEPS} steps")
+    raise RuntimeError(f"ratings have not converged after {_MOST_STEPS} steps")
 
 
 def _virtual_wins(random: np.random.Generator, shape: Sequence[int]) -> Floats:

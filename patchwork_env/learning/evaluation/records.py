@@ -1,4 +1,4 @@
-"""The evaluations of a run, as its files hold them."""
+"""The evaluations of a run, as stored in files."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _Kind = TypeVar("_Kind")
 
 @dataclass(frozen=True)
 class RunEvaluation:
-    """An evaluation of a policy, after so many steps of training and minutes of playing and learning.
+    """An evaluation of a policy, with the steps and minutes of training before it.
 
-    ``weights`` is the SHA-256 of the final policy's file of weights; None for another policy.
+    ``weights`` is the SHA-256 of the file of weights if the policy is the final one, else None.
     """
 
     steps: int
@@ -71,13 +71,13 @@ def read_evaluation(path: Path) -> RunEvaluation:
 
 
 def write_evaluation(path: Path, evaluation: RunEvaluation) -> None:
-    """Write an evaluation, complete or not at all."""
+    """Write an evaluation atomically."""
     heading = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION}
     write_text(path, json.dumps(heading | asdict(evaluation), indent=1) + "\n")
 
 
 def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
-    """Return the contents of a file of JSON as an object of a class; ValueError names what does not fit."""
+    """Return the contents of a JSON file as an object of a class; ValueError names the first wrong key."""
     try:
         return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
     except ValidationError as error:

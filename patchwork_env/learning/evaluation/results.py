@@ -1,4 +1,4 @@
-"""The results of matches: the figures of every game, and their record, which tables and files show."""
+"""The results of matches: the figures of all games, and the record for tables and files."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _Game = TypeVar("_Game", bound=BaseGame[Any])
 
 @dataclass(frozen=True, kw_only=True)
 class MatchFigures:
-    """The record of a match, as files hold it; docs/reference/formats.md describes the fields.
+    """The record of a match in files; docs/reference/formats.md describes the fields.
 
-    Exported results have only the fields without defaults, and of ``sides`` only the score of the agent.
+    Exported results have only the fields without defaults, and in ``sides`` only the agent's score.
     """
 
     agent: str = ""
@@ -90,14 +90,14 @@ class MatchResult:
     """The result of a match.
 
     Attributes:
-        agent, opponent: The names of the agent that is measured and of the one that it is measured against.
+        agent, opponent: The names of the measured agent and of its opponent.
         seed: The seed of the set-ups and of both agents' random numbers.
         variant: The variant of the game; empty if the game has no variants.
         games: The figures of every game.
         seconds: The seconds that the agent and the opponent took to choose their actions.
-        kept: The first games of the match move by move, as many as were asked for.
-        usage: The usage of both, in the games that were played now, not read from a folder. It is of zeros
-            but for language models.
+        kept: The first games of the match with all moves, as many as were requested.
+        usage: The usage of both in the games that were not read from a folder; all zeros unless they are
+            language models.
         test: The sequential test that ended the match, or did not decide; None for a fixed number of games.
     """
 
@@ -125,7 +125,7 @@ class MatchResult:
 
     @cached_property
     def figures(self) -> MatchFigures:
-        """The means over all games and their 95% intervals, which count each circle or deck once."""
+        """The means over all games and their 95% intervals, with each circle or deck as one sample."""
         games, scores = self.games, self.games.scores
         differences = scores[:, AGENT] - scores[:, OPPONENT]
         interacts = not self.part.is_noninteractive
@@ -245,7 +245,7 @@ class MatchResult:
 def wins_by_set_up(results: Mapping[tuple[int, int], MatchResult], players: int) -> npt.NDArray[np.float64]:
     """Return the games that the row won against the column with each circle or deck, ``(set-ups, n, n)``.
 
-    All matches have the same circles or decks; those that a match did not play have no wins.
+    All matches have the same circles or decks; a match has zeros for those that it did not play.
     """
     shares = {pair: result.by_set_up(result.games.agent_wins) for pair, result in results.items()}
     wins = np.zeros((max(map(len, shares.values())), players, players))
@@ -263,7 +263,7 @@ def seconds_per_move(matches: Iterable[tuple[MatchResult, int]]) -> float:
 
 
 def matches_table(results: Sequence[MatchResult]) -> Table:
-    """Return a row for each match: the win rate, the score difference, and how sure both are."""
+    """Return a row for each match: the win rate and the score difference with their intervals."""
     columns = [Column("agent"), Column("against"), *MATCH_COLUMNS]
     rows = [[result.agent, result.opponent, *result.figures.cells] for result in results]
     tests = [result.test for result in results if result.test]
@@ -312,9 +312,3 @@ def position_after(game: _Game, turns: int) -> _Game:
     for action in game.history[:turns]:
         position.play(action)
     return position
-
-
-def milestones(game: _Game, count: int) -> list[_Game]:
-    """Return ``count`` positions at even distances in the history, without the first and the last."""
-    turns = len(game.history)
-    return [position_after(game, round((k + 1) * turns / (count + 1))) for k in range(count)]

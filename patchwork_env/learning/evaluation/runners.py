@@ -29,12 +29,12 @@ class Match(NamedTuple):
     """A match between two of several players, with all settings of its games."""
 
     sides: tuple[int, int]  # the indices of the player that is measured and of its opponent
-    names: tuple[str, str]  # what the result calls them
+    names: tuple[str, str]  # their names in the result
     game: str
     variant: str  # one of the `variants` of the game's `MatchPart`
     games: int
     seed: int  # of the circles or decks and of both players' random numbers
-    keep: int = 0  # the number of first games that are kept move by move
+    keep: int = 0  # the number of first games to keep with all moves
     forfeits: bool = False  # whether a player that fails loses the game
     block_size: int = BLOCK_SIZE  # the number of circles or decks that are played at once
     key: str = ""  # the name of the match in a store of games
@@ -73,7 +73,7 @@ class MatchGames:
     agent_starts: npt.NDArray[np.bool_]  # `(n,)`, whether the agent has the first turn
     agent_wins: npt.NDArray[np.float64]  # `(n,)`, 1 for a victory, 0.5 for a tie
     turns: Integers  # `(n, 2)`, the number of actions of agent and opponent
-    forfeits: npt.NDArray[np.bool_]  # `(n, 2)`, whether agent or opponent failed, and lost so
+    forfeits: npt.NDArray[np.bool_]  # `(n, 2)`, whether agent or opponent lost by a failure
     figures: Mapping[str, npt.NDArray[Any]]  # those of `MatchPart.figures`, arrays `(n, 2)`
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class MatchRunner(GamesInPlay):
         states = np.repeat(_deal(block, streams), times)
         in_turn = np.arange(len(states)) + (block.begin if self._part.is_noninteractive else 0)
         seats = in_turn % SIDES
-        # With two seats, the seats of both sides are also the sides in both seats.
+        # With two seats, this array also has the side in each seat.
         self.players: Integers = np.stack([seats, 1 - seats], axis=1)
         keep = min(max(self._match.keep - times * block.begin, 0), len(states))
         super().__init__(agents, states, np.repeat(streams, times, axis=0), self.players, keep)
@@ -165,7 +165,7 @@ class MatchRunner(GamesInPlay):
 def _deal(block: MatchBlock, streams: Streams) -> States:
     """Return the first record of every set-up, dealt from its own random stream.
 
-    Where a game has the option ``first_player``, the seats begin in turn.
+    If a game has the option ``first_player``, both seats start in turn.
     """
     match, rules = block.match, rules_of(block.match.game)
     options = dict(rules.options)
@@ -213,15 +213,13 @@ def common_game(agents: Sequence[Agent], asked: str | None = None) -> str:
 
 
 def check_variant(game: str, options: Mapping[str, Any]) -> str:
-    """Return the variant that an option names, such as ``{"order": "known"}``; the usual one by default."""
+    """Return the variant that an option names, such as ``{"order": "known"}``; the first one by default."""
     part = match_part(game)
     name = part.variant
     for key in options:
         if options[key] is not None and key != name:
             has = f"it has {name!r}" if name else "it has none"
-            if key == "players":
-                has = "a match is always between two players"
-            raise ValueError(f"{game} has no option {key!r}; {has}")
+            raise ValueError(f"matches of {game} have no option {key!r}; {has}")
     value: str = part.variants[0] if options.get(name) is None else options[name]
     check_one_of(value, part.variants, name)
     return value

@@ -40,7 +40,7 @@ RESULTS = np.arange(5) / 4  # the possible results of a pair
 _HIGHEST_ELO = 1000.0
 _INSTEAD_OF_ZERO = 1e-3
 """The value in place of a count of zero, so that results can have any mean, as in fishtest."""
-_HALVINGS = 64  # of an interval for a multiplier, which then is as exact as a float
+_HALVINGS = 64  # bisection steps, which reach the precision of a float
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def log_likelihood_ratio(counts: npt.NDArray[Any], elo: tuple[float, float]) -> 
 
 
 def _log_divisors(seen: Floats, mean: float) -> Floats:
-    """Return ``log(1 + t (a - s))`` for each result; bisection finds ``t``; the mean decreases with it."""
+    """Return ``log(1 + t (a - s))`` for each result; bisection finds ``t``, as the mean decreases with it."""
     distances = RESULTS - mean
     low, high = np.full(seen.shape[:-1], -1 / distances[-1]), np.full(seen.shape[:-1], -1 / distances[0])
     for _ in range(_HALVINGS):

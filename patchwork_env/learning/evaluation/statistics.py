@@ -1,7 +1,7 @@
 """Confidence intervals of a match's figures, and of figures over several runs of one configuration.
 
-A run is strong or weak against all opponents at once, so its result against all of them counts as one
-value. The intervals hold for three runs as for ten.
+The results of a run against several opponents depend on one another, so their mean counts as one value. The
+intervals are valid for three or more runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Interval = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
 _QUANTILE = 0.975  # for two-sided intervals of 95%
-_MANY = 100_000  # degrees of freedom from which on Student's distribution is the normal one, to five digits
+_MANY = 100_000  # degrees of freedom with which Student's distribution is normal to five digits
 _HALVINGS = 60
 
 
@@ -34,8 +34,8 @@ def win_rate_interval(pairs: Floats) -> Interval:
 
     The two games of a pair share a circle, so the unit is the pair, with result 0, 1/2 or 1. The formula adds
     ``z**2`` imagined results, half of them 1 and half 0, and takes ``mean ± z s / sqrt(n)`` of all: the
-    interval of Agresti and Coull (The American Statistician 52, 1998), which stays honest at rates near 0 and
-    1 and for few pairs, for results that may also be 1/2.
+    interval of Agresti and Coull (The American Statistician 52, 1998) for results that may also be 1/2. It
+    covers the true rate as often as it states, also near 0 and 1 and for few pairs.
     """
     number = len(pairs) + Z**2
     mean = (pairs.sum() + Z**2 / 2) / number
@@ -110,10 +110,10 @@ class Curve(NamedTuple):
 def mean_of_runs(scores: Floats, games: Floats | None = None, places: Floats | None = None) -> Curve:
     """Return the means over runs of their own means over all opponents.
 
-    The interval is Student's ``t`` of the runs' own means; a single run has none. For win rates, which come
-    with ``games``, it is solved on the scale of a share, as Wilson's (Journal of the American Statistical
-    Association 22, 1927), and is at least as wide as the luck of the games makes it: runs that lost all games
-    do not show that all others would.
+    The interval is Student's ``t`` of the runs' own means; a single run has none. For win rates, which need
+    ``games``, it is solved on the scale of a share, as Wilson's (Journal of the American Statistical
+    Association 22, 1927). It is then at least as wide as the random results of games require, since a few
+    runs that lost all games do not show that every run would.
 
     Args:
         scores: The scores at each place, ``(n, runs, opponents)``.

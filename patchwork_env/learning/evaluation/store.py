@@ -1,9 +1,9 @@
-"""Folders that keep games as they are played, so that a tournament can be resumed.
+"""Folders that store games during a tournament, so that it can be resumed.
 
-    FOLDER/NAME.json       the settings, which decide all games
-    FOLDER/blocks/*.json   the games that were played so far, in parts
+    FOLDER/NAME.json       the settings, on which all games depend
+    FOLDER/blocks/*.json   the games played so far, in parts
 
-Every file is complete or absent.
+Files are written atomically.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _Part = TypeVar("_Part")
 
 
 class GameStore:
-    """The parts in a folder, by names; :func:`open_store` makes it."""
+    """The stored games of a folder, in parts with names; :func:`open_store` opens it."""
 
     def __init__(self, folder: Path) -> None:
         self._parts = folder / _PARTS
 
     def has(self, name: str) -> bool:
-        """Return True if a part has been played."""
+        """Return True if a part is stored."""
         return self._path(name).exists()
 
     def write(self, name: str, contents: Mapping[str, Any]) -> None:
@@ -40,14 +40,12 @@ class GameStore:
             write_text(self._path(name), json.dumps(contents, separators=(",", ":")) + "\n")
 
     def read(self, name: str, parse: Callable[[Any], _Part]) -> _Part:
-        """Return a part as ``parse`` makes it from the contents; ValueError names a file that is damaged."""
+        """Return a part, converted by ``parse``; ValueError names a damaged file."""
         path = self._path(name)
         try:
             return parse(read_json(path, finite=False))
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-            raise ValueError(
-                f"{path} is damaged ({error!r}): delete it to have its games played again"
-            ) from None
+            raise ValueError(f"{path} is damaged ({error!r}): delete it to play its games again") from None
 
     def _path(self, name: str) -> Path:
         return self._parts / f"{name}.json"
@@ -57,7 +55,7 @@ class GameStore:
 def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any]) -> Iterator[GameStore]:
     """Open a folder of games for this process alone; create it and its parents if they do not exist.
 
-    ``kind``, such as ``"tournament"``, names the file of the settings, plain data that decide all games.
+    ``kind``, such as ``"tournament"``, names the file of the ``settings``, on which all games depend.
 
     Raises:
         OtherSettingsError: The folder holds games of other settings; the message names them.
@@ -70,7 +68,7 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
     with exclusive_lock(folder):
         path, form = folder / f"{kind}.json", f"patchwork-env {kind}"
         if path.exists():
-            advice = ": have the games played again in another folder"
+            advice = ": play the games again in another folder"
             _check_same(read_document(path, form, version, advice), settings, folder, kind)
         with storing_in(folder):
             (folder / _PARTS).mkdir(parents=True, exist_ok=True)
@@ -89,5 +87,5 @@ def _check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path, ki
     if differences:
         raise OtherSettingsError(
             f"{folder} holds {kind} games of other settings ({'; '.join(differences)}); "
-            "name another folder, or give the settings that it has"
+            "give another folder, or the settings of this one"
         )

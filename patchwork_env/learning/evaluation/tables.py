@@ -23,7 +23,7 @@ class Column(NamedTuple):
     """A column of a table."""
 
     title: str  # its heading
-    show: Callable[[Any], str] | None = str  # makes text of a value that is not None; None for CSV alone
+    show: Callable[[Any], str] | None = str  # converts a value that is not None to a str; None: only in CSV
     ends: tuple[str, str] | None = None  # headings of the two columns of intervals in CSV
 
 
@@ -57,7 +57,7 @@ class Table(NamedTuple):
         return [[column.title for column in self.columns if column.show], *rows]
 
     def left(self) -> list[int]:
-        """Return the numbers of the columns, among those of :meth:`cells`, that are flush left."""
+        """Return the indices of the columns of :meth:`cells` that are flush left."""
         shown = [number for number, column in enumerate(self.columns) if column.show]
         texts = {number for row in self.rows for number in shown if isinstance(row[number], str)}
         return [place for place, number in enumerate(shown) if place == 0 or number in texts]
@@ -82,7 +82,7 @@ class Table(NamedTuple):
 def render(parts: Sequence[str | Table], form: str = TEXT) -> str:
     """Write paragraphs and tables in one of :data:`FORMATS`, without a line break at the end.
 
-    CSV is the first table alone. In LaTeX, paragraphs are comments, and tables need the package ``booktabs``.
+    CSV has only the first table. In LaTeX, paragraphs are comments, and tables need the package ``booktabs``.
     """
     if form == CSV:
         return next(part for part in parts if isinstance(part, Table)).csv().rstrip("\n")

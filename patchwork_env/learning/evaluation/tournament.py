@@ -1,4 +1,4 @@
-"""A round robin: every agent meets every other with the same circles or decks, and all get ratings."""
+"""A round robin: every agent plays every other with the same circles or decks, and all get ratings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from patchwork_env.learning.evaluation.store import open_store
 from patchwork_env.learning.system import made_with
 
 DEFAULT_ANCHOR = "random"
-_HIGHEST_RATING = 1e6
 _STORE_VERSION = 4  # the version of the files that keep games
 _FORMAT, _VERSION = "patchwork-env tournament results", 1
 
@@ -69,11 +68,11 @@ class Tournament:
             games: The number of games of every pairing, at least 1; for Patchwork even.
             seed: The seed of the circles or decks, and of the agents' random numbers.
             variant: The option for the variant of the game, such as ``{"order": "known"}``.
-            anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part, or else the
-                mean of all ratings is.
+            anchor: The agent whose rating is fixed; by default ``"random"`` if it takes part. Without an
+                anchor, the mean of all ratings is fixed.
             anchor_rating: The fixed rating, or the fixed mean, in Elo points.
             game: The name of the game; None for the only one that all play, or else Patchwork.
-            forfeits: Whether an agent that fails loses the game; without, such games stay missing.
+            forfeits: Whether an agent that fails loses the game; otherwise such games are missing.
 
         Raises:
             ValueError, FileNotFoundError, ImportError: An argument has a value that is not allowed.
@@ -90,8 +89,7 @@ class Tournament:
             raise ValueError(
                 f"the anchor {short_repr(anchor)} does not take part; allowed are {', '.join(names)}"
             )
-        if not abs(as_number(anchor_rating, "the anchor's rating")) <= _HIGHEST_RATING:
-            raise ValueError(f"the anchor's rating is {anchor_rating}; allowed are up to {_HIGHEST_RATING:g}")
+        as_number(anchor_rating, "the anchor's rating")
         participants = tuple(map(Participant.load, names))
         game = common_game([one.agent for one in participants], game)
         return cls(
@@ -111,10 +109,10 @@ class Tournament:
         return self.games * math.comb(len(self.participants), 2)
 
     def play(self, folder: Path, workers: Workers = 1, progress: Progress | None = None) -> Standings:
-        """Play what has not been played yet; return the standings.
+        """Play the games that are not stored; return the standings.
 
-        The folder, which is created if it does not exist, keeps the games block by block, also those of other
-        agents. For ``workers`` and ``progress`` see
+        The folder, which is created if it does not exist, stores the games in blocks; it may also have games
+        of other agents. For ``workers`` and ``progress`` see
         :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
         Raises:
@@ -173,7 +171,7 @@ class Standings:
     Attributes:
         names: The names of the agents.
         results: The matches.
-        known: The fixed rating of each agent in Elo points; nan where it follows from the games.
+        known: The fixed rating of each agent in Elo points; NaN for ratings to estimate.
         mean: The mean of all ratings if none is fixed.
     """
 
@@ -268,7 +266,7 @@ class Standings:
         return float(expected_wins(self.ratings.values[i] - self.ratings.values[j]))
 
     def table(self, form: str = tables.TEXT) -> str:
-        """Return the standings and the win matrix as text, markdown or latex; as csv the standings alone."""
+        """Return the standings and the win matrix as text, markdown or latex; csv has only the standings."""
         match = next(iter(self.results.values()))
         heading = f"{len(self.names)} agents, {len(match.games)} games of each pairing: {match.set_ups()}"
         return tables.render([heading, self.ranking(), self._matrix(), "\n".join(self._notes())], form)
@@ -309,9 +307,9 @@ class Standings:
         notes = [
             f"Bradley-Terry ratings on the scale of Elo, {zero} at {rating:g}; "
             f"an interval is that of the distance to {zero}.",
-            "Ahead: how sure it is that the agent is stronger than the next one.",
-            f"The ratings fit worst for {self.names[i]} against {self.names[j]}: they expect "
-            f"{self._expected(i, j):.1%} wins of the {self.win_rates[i, j]:.1%} seen.",
+            "Ahead: the probability that the agent is stronger than the next one.",
+            f"The ratings fit worst for {self.names[i]} against {self.names[j]}: expected are "
+            f"{self._expected(i, j):.1%} wins, and there were {self.win_rates[i, j]:.1%}.",
         ]
         notes += [
             f"{self.names[k]} lost {self.forfeits(k)} games because it failed."
@@ -320,8 +318,8 @@ class Standings:
         ]
         if any(None in interval for interval in self.ratings.intervals):
             notes.append(
-                "An interval has no end if no game went that way; "
-                "the rating then rests on half a virtual win of each agent over every other."
+                "An interval has no end if no game was won in that direction; "
+                "the rating then depends on half a virtual win of each agent over every other."
             )
         return notes
 

@@ -1,4 +1,4 @@
-"""Pages from templates, and the charts on them: SVG that follows the color scheme and needs no other file."""
+"""Pages from templates, and their charts: SVG in light and dark colors, without other files."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def draw(
 ) -> Markup:
     """Draw curves, at least one, into one chart, with the figures of every place as tool tips.
 
-    ``x_title`` is the unit of the horizontal axis; shares are percentages, from 0 on; ``y_range`` has the
-    ends of the vertical axis if these are not those of the curves.
+    ``x_title`` is the unit of the horizontal axis. Shares are shown as percentages, from 0. ``y_range`` has
+    the ends of the vertical axis; by default those of the curves.
     """
     curves = [one._replace(curve=thinned(one.curve)) for one in series]
     last = max(float(one.curve.places.max()) for one in curves)
@@ -109,7 +109,7 @@ def as_words(name: str) -> str:
 
 
 def thinned(curve: Curve) -> Curve:
-    """Return at most :data:`MOST_POINTS`: means of several neighbors, with their extremes as bounds."""
+    """Return at most :data:`MOST_POINTS` points: means of neighbors, with their extremes as bounds."""
     if len(curve.places) <= MOST_POINTS:
         return curve
     parts = [np.array(curve)[:, part] for part in np.array_split(np.arange(len(curve.places)), MOST_POINTS)]

@@ -40,7 +40,7 @@ STEPS, MINUTES = AXES = "steps", "minutes"
 
 _UNKNOWN = "not recorded"
 _SHORT = 12  # the number of digits of a hash of weights in texts; at least the length of `_UNKNOWN`
-_KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")  # what the runs note of every start
+_KEYS = ("patchwork_env", "commit", "python", *PACKAGES, "machine")  # recorded at every start of a run
 
 _TITLES = {"win_rate": "wins", "score_difference": "score difference", "score": "score"}
 _AXES_TITLES = {"steps": "steps of training (turns of all games)", "minutes": "minutes of training"}
@@ -167,7 +167,7 @@ def _check_alike(what: str, results: Sequence[RunResult], values: Sequence[Any])
     different = list(dict(zip(values, results, strict=True)).items())
     if len(different) > 1:
         listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in different[:3])
-        raise ValueError(f"runs are compared that have the same {what}: {listed}")
+        raise ValueError(f"compared runs must have the same {what}: {listed}")
 
 
 def _common_opponents(results: Sequence[RunResult]) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ def _common_opponents(results: Sequence[RunResult]) -> tuple[str, ...]:
             raise ValueError(
                 f"the last evaluations have different opponents: {results[0].source} met "
                 f"{', '.join(map(short_repr, first))}, {run.source} {', '.join(map(short_repr, names))}; "
-                "--against names those that count"
+                "give those to compare with --against"
             )
     return first
 
@@ -186,14 +186,16 @@ def _last_match(run: RunResult, opponent: str) -> MatchFigures:
     match = run.last.match(opponent)
     if match is None:
         met = ", ".join(short_repr(match.opponent) for match in run.last.matches)
-        raise ValueError(f"{run.source} has not met {short_repr(opponent)} in its last evaluation, but {met}")
+        raise ValueError(
+            f"{run.source} has no match against {short_repr(opponent)} in its last evaluation, but {met}"
+        )
     return match
 
 
 def _grouped(results: Sequence[RunResult]) -> tuple[Group, ...]:
     """Return the runs in groups, each by the order of seeds; ValueError if a group has a seed twice.
 
-    Groups of one name are told apart by the keys in which their configurations differ.
+    Labels of groups with the same name also have the keys in which their configurations differ.
     """
     groups: dict[str, list[RunResult]] = {}
     for run in results:
@@ -205,7 +207,7 @@ def _grouped(results: Sequence[RunResult]) -> tuple[Group, ...]:
         for one, other in itertools.pairwise(runs):
             if one.seed == other.seed:
                 raise ValueError(
-                    f"{one.source} and {other.source} are no independent samples: both have seed {one.seed}"
+                    f"{one.source} and {other.source} are not independent samples: both have seed {one.seed}"
                 )
         label, keys = runs[0].name, _config_key(runs[0].configuration)
         others = first_of.setdefault(label, keys)

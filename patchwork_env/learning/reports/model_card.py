@@ -39,17 +39,17 @@ _VERSIONS = ("patchwork_env", "python", "numpy", "numba", "torch")
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of a checkpoint, as far as it is known."""
+    """The known origin of a checkpoint."""
 
     game: str
     kind: str
-    info: dict[str, Any]  # what the checkpoint remembers of its making
+    info: dict[str, Any]  # the checkpoint's record of its training
     weights: str  # the SHA-256 of its file of weights
     matches: tuple[MatchFigures, ...]  # those that measured these weights
-    measured_on: str  # the machine that played them; empty if it is not known
+    measured_on: str  # the machine that played them; empty if unknown
     was_chosen: bool  # by these matches, as the best of its run
     versions: dict[str, Any]  # `commit`, packages and `machine` that the run was started with, as known
-    configuration: str  # of the run, as YAML; empty if it is not known
+    configuration: str  # of the run, as YAML; empty if unknown
 
 
 def read_origin(folder: Path, figures: Path | None = None) -> Origin:
@@ -175,7 +175,9 @@ def _results(origin: Origin) -> list[str | Table]:
     place = f" on {origin.measured_on}" if origin.measured_on else ""
     played = f"Paired games, {how}{',' if place else ''}{place}."
     if origin.was_chosen:
-        played += " The policy was chosen by these games, as the best of its run, which flatters it a little."
+        played += (
+            " These games chose the policy as the best of its run, so its results are slightly too good."
+        )
     return [Table(columns, rows), played]
 
 
@@ -199,7 +201,7 @@ def _making(origin: Origin) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """Return a block of code with a fence that the text does not hold."""
+    """Return a block of code with a fence longer than any in the text."""
     fence = "```"
     while fence in text:
         fence += "`"

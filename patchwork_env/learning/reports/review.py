@@ -31,15 +31,15 @@ from patchwork_env.service import positions
 
 Name = Literal["inaccuracy", "mistake", "blunder"]
 NAMES: dict[Name, float] = {"inaccuracy": 0.05, "mistake": 0.1, "blunder": 0.2}
-"""The names of moves by the smallest loss of the probability to win, the mildest first."""
+"""The least loss of the probability to win for each name of a move, ascending."""
 
 _PLURALS: dict[Name, str] = {"inaccuracy": "inaccuracies", "mistake": "mistakes", "blunder": "blunders"}
 _LEAST_ACCURACY = 1.0
-"""The accuracy that a move has at least in the harmonic mean, which a single 0 would bring to 0."""
+"""The least accuracy of a move in the harmonic mean, which would be 0 with a single 0."""
 
 FORMAT = "patchwork-env review"
 VERSION = 1
-POINTS = 80  # in the cost of a move, so many points of margin weigh as much as a win instead of a loss
+POINTS = 80  # in the cost of a move, this margin in points counts as much as the whole game
 
 MOST_MISTAKES = 5  # the number of mistakes of each player that the tables, the page and the picture show
 _MOST_WORDS = 8
@@ -66,13 +66,13 @@ class Verdict:
     number: int  # the number of the move, from 1
     player: int
     move: str
-    best: str  # what the agent would have played; `move` itself if both lead to alike positions
+    best: str  # the agent's move; `move` itself if both lead to equivalent positions
     margin_loss: float  # against the best move, in points; may be negative
     win_loss: float  # the same of the probability to win
-    name: Name | None  # of so large a loss of the probability to win
+    name: Name | None  # for the size of `win_loss`; None for a small one
     cost: float  # both losses in one number, at least 0: `win_loss + margin_loss / POINTS`
-    best_line: tuple[str, ...]  # that the agent expects from the best move on
-    played_line: tuple[str, ...]  # and from the one that was played
+    best_line: tuple[str, ...]  # the expected line from the best move on
+    played_line: tuple[str, ...]  # the expected line from the played move on
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Review:
-    """A game, finished or not, that an agent judged: all positions, the last one too, and all moves."""
+    """An agent's judgement of a game, finished or not: of all positions and all moves."""
 
     agent: str
     game: Game
@@ -227,7 +227,7 @@ def read_game(path: Path) -> Game:
     game = positions.read_game_file(path)
     if not isinstance(game, Game):
         title = rules_of(game.state).title
-        raise ValueError(f"{path} holds a game of {title}; games of Patchwork alone can be reviewed")
+        raise ValueError(f"{path} holds a game of {title}; only games of Patchwork can be reviewed")
     return game
 
 
@@ -266,7 +266,7 @@ def line_text(words: Sequence[str], most: int = _MOST_WORDS) -> str:
 
 
 def loss_texts(verdict: Verdict) -> tuple[str, str]:
-    """Return the losses of a move in margin and in probability to win, with signs unless they round to 0."""
+    """Return the losses of margin and probability to win as text, with signs unless they round to 0."""
     margin, win = (round(-loss, 1) for loss in (verdict.margin_loss, 100 * verdict.win_loss))
     return f"{margin:+.1f}" if margin else "0.0", f"{win:+.1f}%" if win else "0.0%"
 
@@ -296,7 +296,7 @@ def _mistakes(mistakes: Sequence[Verdict]) -> list[str]:
 
 
 def render_page(review: Review, title: str) -> str:
-    """Return the whole page as HTML, which needs no other files."""
+    """Return the page as HTML without other files."""
     return render(
         "review.html.jinja",
         title=title,

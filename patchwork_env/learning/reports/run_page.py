@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from patchwork_env.core.game import BaseGame
 from patchwork_env.games import rules_of
-from patchwork_env.learning.evaluation.results import MatchFigures, SampleGame, milestones
+from patchwork_env.learning.evaluation.results import MatchFigures, SampleGame
 from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.statistics import Curve
 from patchwork_env.learning.reports import charts
@@ -19,10 +19,9 @@ from patchwork_env.learning.reports.comparison import AXES, STEPS
 from patchwork_env.learning.reports.run_results import RunResult
 
 _MOST_PICTURES = 4  # the number of last positions that are drawn; each takes about 120 kB
-_EARLIER = 3  # the number of earlier positions that are drawn of the first game
 _SHARE = re.compile(r"win_rate|share|fraction|bonus_tile")
 _EVALUATIONS = ("evaluation", "evaluation_games")
-"""The groups of metrics that are left out here, since the files of the evaluations hold them too."""
+"""The groups of metrics that are not drawn, because the files of evaluations have them too."""
 _LEAGUE = re.compile(r"league/|games/.*past_self")
 _GROUPS = {
     "games": ("Self-play", "Means over the games that ended in an iteration."),
@@ -53,8 +52,7 @@ def render_page(run: RunResult) -> str:
 def _sample_games(run: RunResult) -> list[dict[str, Any]]:
     """Return the games of the last evaluation, those against the hardest opponents first.
 
-    The first game against each opponent is drawn, as far as there is room, and earlier positions of the very
-    first game.
+    The last position of the first game against each opponent is drawn, up to a limit.
     """
     games: list[dict[str, Any]] = []
     drawn: set[str] = set()
@@ -63,23 +61,20 @@ def _sample_games(run: RunResult) -> list[dict[str, Any]]:
     samples = evaluation.sample_games if evaluation else ()
     for sample in sorted(samples, key=lambda sample: rates.get(sample.opponent, 0.0)):
         has_picture = sample.opponent not in drawn and len(drawn) < _MOST_PICTURES
-        games.append(_page_game(sample, run.game, has_picture, 0 if games else _EARLIER))
+        games.append(_page_game(sample, run.game, has_picture))
         if has_picture:
             drawn.add(sample.opponent)
     return games
 
 
-def _page_game(sample: SampleGame, kind: str, has_picture: bool, earlier: int) -> dict[str, Any]:
-    """Return a sample game with pictures as SVG: of the last position, and of so many earlier ones."""
+def _page_game(sample: SampleGame, kind: str, has_picture: bool) -> dict[str, Any]:
+    """Return a sample game, with a picture of its last position as SVG or None."""
     game, svg = rules_of(kind).game.from_notation(sample.notation), rules_of(kind).pictures.svg
-    names = sample.players
-    positions = milestones(game, earlier) if earlier else []
     return {
-        "players": names,
+        "players": sample.players,
         "scores": game.scores(),
         "winner": sample.winner,
-        "final": Markup(svg(game, names)) if has_picture else None,
-        "earlier": [(len(one.history), Markup(svg(one, names))) for one in positions],
+        "final": Markup(svg(game, sample.players)) if has_picture else None,
         "turns": _turns(game),
         "notation": sample.notation,
     }
@@ -102,7 +97,7 @@ class ChartSection(NamedTuple):
 
 
 _Value = tuple[float | None, tuple[float, float] | None]
-"""A value, which may not be known, and its bounds if it has them."""
+"""A value and its bounds, each None if unknown."""
 
 
 def _sections(run: RunResult) -> list[ChartSection]:
@@ -171,7 +166,7 @@ def _by_opponent(
 def _draw(title: str, axis: str, curves: Sequence[tuple[str, Curve]], **options: Any) -> list[Markup]:
     """Return a chart of curves with labels; none if no curve has points.
 
-    The color of a curve is its place among all, so that charts agree.
+    The color of a curve is its index among all curves, the same in all charts.
     """
     series = [Series(label, curve, color) for color, (label, curve) in enumerate(curves) if len(curve.places)]
     return [charts.draw(title, axis, series, **options)] if series else []

@@ -37,18 +37,18 @@ _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 """The ends of folders' names for seeds, as in ``ppo-seed3``, and for repetitions, as in ``ppo-2``."""
 _LONGEST_NAME = 200
-_NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that names of files do without
+_NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that file names must not have
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
     """The results of a run, ended or not; files lack all fields from ``source`` on."""
 
-    name: str  # such as that of the configuration; no seed
+    name: str  # without the seed, such as that of the configuration
     seed: int
     game: str
     algorithm: str
-    configuration: dict[str, Any]  # which any version of the package may have written
+    configuration: dict[str, Any]  # possibly of another version of the package
     starts: tuple[dict[str, Any], ...]  # versions and machine of each start; see `runs.folder.read_versions`
     weights: str | None  # the SHA-256 of the final policy's file; None if the run has not ended
     evaluations: tuple[RunEvaluation, ...]  # by their steps
@@ -56,7 +56,7 @@ class RunResult:
     label: str = ""  # the name of the folder, for pages
     text: str = ""  # the configuration as it was written
     metrics: tuple[dict[str, Any], ...] = ()  # the lines of the curves
-    has_final: bool = False  # of a run that was extended, that of its first end
+    has_final: bool = False  # of an extended run, the policy at its first end
 
     def __post_init__(self) -> None:
         if not (0 < len(self.name) <= _LONGEST_NAME and self.name.isprintable()):
@@ -157,7 +157,7 @@ def read_result(path: Path) -> RunResult:
     )
     try:
         return RunResult(
-            # Where a folder is called by its seed alone, the one around it has the name.
+            # If the folder's name is only a seed, its parent has the name.
             name=name_without_seed(folder.name) or name_without_seed(folder.parent.name) or folder.name,
             seed=configuration.get("seed", 0),
             game=game,
@@ -182,7 +182,7 @@ def result_file(result: RunResult, folder: Path) -> Path:
 
 
 def write_result(result: RunResult, folder: Path) -> Path:
-    """Write a result as ``NAME-seedN.json`` into a folder, in place of an earlier one; return the file."""
+    """Write a result as ``NAME-seedN.json`` into a folder, replacing an earlier one; return the file."""
     path = result_file(result, folder)
     evaluations = []
     for one in result.evaluations:
@@ -217,14 +217,14 @@ def write_training(
     """Write the results of your own training as a file that ``patchwork-env compare`` reads.
 
     Args:
-        folder: The folder of the file, ``NAME-seedN.json``, which takes the place of an earlier one.
+        folder: The folder of the file, ``NAME-seedN.json``; an earlier file is replaced.
         name: The name of the configuration, without the seed; trainings that share it are one group.
         evaluations: Steps, in turns of games, minutes of playing and learning, and matches; the last
             evaluation counts.
         seed: The seed of the training.
         algorithm: The name of the algorithm; ``name`` by default.
         configuration: The settings by name. Trainings with different values are different groups.
-        weights: The file of the final weights, or the folder of a checkpoint, whose SHA-256 is noted.
+        weights: The file of the final weights, or the folder of a checkpoint, whose SHA-256 is stored.
 
     Returns:
         The file.
@@ -256,7 +256,7 @@ def write_training(
 
 def name_without_seed(name: str) -> str:
     """Return the name of a run's folder without its seed, which may be empty."""
-    name = f"-{name}"  # so that a name may be nothing but a number
+    name = f"-{name}"  # so that the whole name may be a number
     return (_SEED if _SEED.search(name) else _NUMBERS).sub("", name).strip("-_.")
 
 
@@ -275,5 +275,5 @@ def _read_metrics(path: Path) -> tuple[dict[str, Any], ...]:
         if figures:
             metrics.append(figures)
         elif line.endswith("\n"):
-            raise ValueError(f"{path}, line {number}, is damaged: it is no object of numbers with its steps")
+            raise ValueError(f"{path}, line {number}, is damaged: it must be an object of numbers with steps")
     return tuple(metrics)

@@ -79,7 +79,7 @@ def test_the_page_of_a_run_tells_its_own_figures(run, tmp_path, name):
     assert 'agents.load("hf:ann/td")' in text
     assert f"in {STEPS:,} steps" in text
     assert "from both seats, on a slide rule." in text
-    assert ("best of its run, which flatters it" in text) == (name == "best")
+    assert ("as the best of its run, so its results" in text) == (name == "best")
     for line in ("Commit: c0ffee", f"Weights: SHA-256 `{WEIGHTS}`", "Machine: an abacus", "Algorithm: td"):
         assert f"- {line}\n" in text
     assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
@@ -95,7 +95,7 @@ def test_figures_are_taken_if_they_are_of_these_weights(run, match, tmp_path, ca
     assert metadata["model-index"][0]["results"][0]["metrics"][0]["value"] == round(match.win_rate, 4)
     assert "configuration:" in text
     assert publish(run / "best", "ann/td", "--dry-run", tmp_path / "best", "--figures", file) == 0
-    assert "flatters" not in card(tmp_path / "best")[1], "they did not choose the policy"
+    assert "best of its run" not in card(tmp_path / "best")[1], "they did not choose the policy"
     others = "has no figures of an agent of patchwork with the weights"
     for wrong, message in (
         (contents | {"weights": {"greedy": "0" * 64}}, others),

@@ -197,7 +197,7 @@ def test_functions_are_given_games_that_can_be_replayed():
         ("patchwork", {"games": 10**12}, "games is 1000000000000; it must be at most 1,000,000"),
         ("patchwork", {"keep": 3}, "keep is 3"),
         ("nmbr9", {"games": 0}, "games is 0; it must be at least 1"),
-        ("nmbr9", {"special_patches": "2014"}, "nmbr9 has no option 'special_patches'; it has 'order'"),
+        ("nmbr9", {"special_patches": "2014"}, "matches of nmbr9 have no option 'special_patches'; it has"),
         ("chess", {}, "game is 'chess'; allowed are 'patchwork', 'nmbr9'"),
     ],
 )

@@ -52,5 +52,5 @@ def test_commands_and_tournaments_take_the_game(tmp_path, monkeypatch, capsys):
     heading, first = standings.csv().splitlines()[:2]
     assert heading.startswith("agent,opponent,set-up,seat,agent_starts,agent_wins,score_of_agent,")
     assert first.startswith("random,rows:first,0,0,")
-    with pytest.raises(ValueError, match="row has no option 'order'; it has none"):
+    with pytest.raises(ValueError, match="matches of row have no option 'order'; it has none"):
         play_matches("random", "random", 2, game="row", order="known")

@@ -283,13 +283,16 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
         ([tmp_path], "is no run: it holds no config.yaml"),
         ([first, new], "has no evaluation yet"),
         ([first, other], "met 'greedy', "),
-        ([first, other], "'random', 'greedy'; --against names those that count"),
-        ([first, other, "--against", "random"], "has not met 'random' in its last evaluation, but 'greedy'"),
+        ([first, other], "'random', 'greedy'; give those to compare with --against"),
+        (
+            [first, other, "--against", "random"],
+            "no match against 'random' in its last evaluation, but 'greedy'",
+        ),
         ([first, short], f"number of games against greedy: {first} has 100; {short} has 20"),
         ([first, unfinished], f"{unfinished} was last evaluated after 1,000 of 2,000 steps"),
         ([first, variant], "the same variant of the game"),
         ([first, game], f"the same game: {first} has 'patchwork'; {game} has 'nmbr9'"),
-        ([first, first], "no independent samples: both have seed 0"),
+        ([first, first], "are not independent samples: both have seed 0"),
     ):
         assert message in refused(capsys, *arguments)
     assert main([str(first), str(other), "--against", "greedy"]) == 0

@@ -217,7 +217,7 @@ def test_terminal_and_unfinished_games(spec, tmp_path, capsys):
     ("change", "message"),
     [
         (lambda t: "", "game.txt: the text is empty"),
-        (lambda t: Nmbr9(seed=1).notation(), "game.txt holds a game of NMBR 9; games of Patchwork alone"),
+        (lambda t: Nmbr9(seed=1).notation(), "game.txt holds a game of NMBR 9; only games of Patchwork"),
         (lambda t: t + "\n+\n", "move {end}: '+': action 0 comes after the end of the game"),
         (lambda t: t.splitlines()[0] + "\n+\n+ 99/0@a1\n", "move 3: '99/0@a1' buys patch 99"),
         (lambda t: t.splitlines()[0] + "\n", "the game has no moves"),

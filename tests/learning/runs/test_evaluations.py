@@ -12,7 +12,7 @@ from patchwork_env.learning.algorithms.ppo.config import PpoConfig
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
-from patchwork_env.learning.evaluation.results import milestones, position_after
+from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
 from patchwork_env.learning.runs.folder import best_file, candidate_folders, interval_metrics
@@ -147,9 +147,6 @@ def test_tensorboard_shows_curves_with_bounds(tmp_path, results):
 
 def test_positions_of_a_game(results):
     game = results[0].kept[0]
-    turns = len(game.history)
     assert position_after(game, 0).history == ()
-    assert position_after(game, turns) == game
+    assert position_after(game, len(game.history)) == game
     assert position_after(game, 7).history == game.history[:7]
-    shares = [len(position.history) / turns for position in milestones(game, 3)]
-    assert shares == pytest.approx([1 / 4, 1 / 2, 3 / 4], abs=0.51 / turns)
