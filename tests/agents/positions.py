@@ -31,6 +31,12 @@ def with_short_circles(states):
     return np.concatenate([states, short])
 
 
+def play_forced(game):
+    """Play moves while only one is legal."""
+    while not game.is_over and len(game.legal_actions()) == 1:
+        game.play(int(game.legal_actions()[0]))
+
+
 def places_of(quilt, patch):
     """The cells of every placement of a patch that a quilt has room for."""
     covered = set(zip(*(indices.tolist() for indices in np.nonzero(quilt)), strict=True))

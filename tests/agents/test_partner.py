@@ -1,4 +1,4 @@
-"""Levels for people: what holds for all of them, in both games."""
+"""Levels for people: properties of all of them, in both games."""
 
 import math
 

@@ -15,7 +15,7 @@ from tests.agents.positions import many_states
 
 
 def rows_of(legal):
-    """The list taken apart again, state by state."""
+    """The list, split by state."""
     return np.split(legal.actions, np.cumsum(legal.counts)[:-1])
 
 

@@ -24,7 +24,7 @@ OF_LEVEL = 13
 
 @pytest.fixture(scope="module")
 def games():
-    """Played well but for some moves: wide tables are counted in part alone."""
+    """Games played well except for some moves: of wide tables only the middle is counted."""
     return positions([0.8] * 4)[::3]
 
 
@@ -34,7 +34,7 @@ def inputs(games):
 
 
 def left_of(game, round_of_game):
-    """How many cards of each digit come after a number of tiles."""
+    """The number of cards of each digit after a number of tiles."""
     return np.bincount(game.deck[round_of_game:], minlength=10)
 
 
@@ -157,7 +157,7 @@ def test_choices_of_a_digit_have_no_features():
     )  # 20 tiles, the chosen one among them
 
 
-def test_arrays_that_are_no_observations_have_features_all_the_same():
+def test_arrays_that_are_no_observations_have_finite_features():
     rng = np.random.default_rng(5)
     size = len(Game(seed=1).observation())
     observations = rng.normal(size=(60, size)).astype(np.float32) * 30
@@ -232,7 +232,7 @@ def test_agents_play_all_orders(network, order):
     check_agent(PolicyAgent(network, sample=True, seed=5), games=1, order=order, deck_size=6)
 
 
-def test_a_kind_that_the_game_has_not_is_refused(tmp_path):
+def test_a_kind_of_policy_of_another_game_is_refused(tmp_path):
     write_folder(tmp_path / "policy", lambda folder: write_policy(folder, policy_network.Nmbr9Network(SMALL)))
     path = tmp_path / "policy" / "checkpoint.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"policy": "maskable_ppo"}))

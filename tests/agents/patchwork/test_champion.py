@@ -44,6 +44,7 @@ from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from patchwork_env.search.best_first import best_edge
 from patchwork_env.search.tree import NOTHING, ROOT
+from tests.agents.positions import play_forced
 from tests.agents.values import simple_weights
 
 PAYOFFS = TO_WIN
@@ -242,11 +243,6 @@ def interrupt(call, first, second):
         pass
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
-
-
-def play_forced(game):
-    while not game.is_over and len(game.legal_actions()) == 1:
-        game.play(game.legal_actions()[0])
 
 
 def considered(expansion, count, most, payoffs):

@@ -1,4 +1,4 @@
-"""What networks that look ahead see: the positions behind the best action of each kind of move."""
+"""Look-ahead: the successors by the best action of each kind of move."""
 
 import numpy as np
 import pytest
@@ -10,21 +10,12 @@ from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, successors_of
 from patchwork_env.patchwork import Game
-from tests.agents.positions import many_states
+from tests.agents.positions import many_states, play_forced
 
 
 @pytest.fixture(scope="module")
 def states():
     return many_states()[::7]
-
-
-def behind(game, action):
-    """The game after an action and all turns without a choice."""
-    after = Game.from_state(game.state, 0)
-    after.play(int(action))
-    while not after.is_over and len(after.legal_actions()) == 1:
-        after.play(int(after.legal_actions()[0]))
-    return after
 
 
 def test_successors_are_those_of_the_game(states):
@@ -41,8 +32,9 @@ def test_successors_are_those_of_the_game(states):
                 assert place not in where
                 assert not found.successor_values[row, kind].any()
                 continue
-            after = behind(game, inputs.actions[of_kind][scores[of_kind].argmax()])
-            player = game.current_player
+            after, player = game.clone(), game.current_player
+            after.play(int(inputs.actions[of_kind][scores[of_kind].argmax()]))
+            play_forced(after)
             if after.is_over:
                 margin = (after.scores()[player] - after.scores()[1 - player]) / 40
                 expected = [1 if after.winner() == player else -1, min(max(margin, -1), 1), 0]

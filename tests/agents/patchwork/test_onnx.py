@@ -1,6 +1,6 @@
-"""Policies as ONNX files: exported ones are the network, and the agent needs no PyTorch and trusts no file.
+"""Policies as ONNX files: they equal the network, and their agent needs no PyTorch and validates files.
 
-To export takes many seconds, so the agent is tested with a small model made by hand.
+An export takes many seconds, so the agent is tested with a small handmade model.
 """
 
 import copy
@@ -32,7 +32,7 @@ WEIGHTS = np.random.default_rng(1).normal(size=(307, 2026)).astype(np.float32)
 
 
 def new_network(config=SMALL):
-    """A network of which all parts matter; a fresh one is nearly uniform."""
+    """A network with random weights in all parts; a new one is nearly uniform."""
     torch.manual_seed(3)
     network = PatchworkNetwork(config)
     with torch.no_grad():
@@ -51,7 +51,7 @@ def states():
 
 @pytest.mark.slow
 def test_an_exported_policy_is_the_network(states):
-    """And says what it is, holds its weights, and leaves the network as it was."""
+    """The file describes itself and holds its weights; the network does not change."""
     network = new_network()
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     network.train()
@@ -74,7 +74,7 @@ def test_an_exported_policy_is_the_network(states):
     inputs, legal = PatchworkNetwork.encode(states)
     with torch.inference_mode():
         expected = network(inputs)
-    log_probabilities, values = exported.evaluate(states)
+    log_probabilities, values = exported._run(states, "log_probabilities", "value")
     of_legal = log_probabilities[legal.rows, legal.actions]
     np.testing.assert_allclose(of_legal, expected.log_probabilities.numpy(), atol=1e-4, rtol=0)
     np.testing.assert_allclose(values, expected.values.numpy(), atol=1e-4, rtol=0)
@@ -99,7 +99,7 @@ def test_the_dense_policy_is_the_network_in_pytorch_too(states, reads):
 
 @pytest.fixture(scope="module")
 def model():
-    """One layer: a softmax over the legal actions, and the mean of what is seen as the value."""
+    """One layer: a softmax over the legal actions, and the mean of the observation as the value."""
     sizes = {"observation": (TensorProto.FLOAT, 307), "action_mask": (TensorProto.INT8, 2026)}
     results = {"action": (TensorProto.INT64,), "log_probabilities": (TensorProto.FLOAT, 2026)}
     results["value"] = (TensorProto.FLOAT,)
@@ -136,11 +136,11 @@ def test_batches_of_any_size_are_evaluated(model, states):
     scores = np.where(masks, observations @ WEIGHTS, -np.inf)
     assert agent.act_batch(states).tolist() == scores.argmax(1).tolist()
     assert agent.act(Game.from_state(states, 7)) == scores[7].argmax()
-    found, values = agent.evaluate(states)
+    found, values = agent._run(states, "log_probabilities", "value")
     scores -= scores.max(1, keepdims=True)
     np.testing.assert_allclose(found, scores - np.log(np.exp(scores).sum(1, keepdims=True)), atol=1e-4)
     np.testing.assert_allclose(values, observations.mean(1), atol=1e-6)
-    assert [len(array) for array in (agent.act_batch(states[:0]), *agent.evaluate(states[:0]))] == [0, 0, 0]
+    assert [len(array) for array in agent._run(states[:0], *OUTPUTS)] == [0, 0, 0]
 
 
 def test_sampling_follows_the_policy(file):
@@ -148,7 +148,7 @@ def test_sampling_follows_the_policy(file):
     copies = copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))
     drawn = agent.act_batch(np.repeat(game.state, 2000))
     assert all(twin.act_batch(np.repeat(game.state, 50)).tolist() == drawn[:50].tolist() for twin in copies)
-    expected = np.exp(agent.evaluate(game.state)[0][0].astype(np.float64))
+    expected = np.exp(agent._run(game.state, "log_probabilities")[0][0].astype(np.float64))
     frequencies = np.bincount(drawn, minlength=2026) / len(drawn)
     errors = np.sqrt(expected * (1 - expected) / len(drawn))
     assert (np.abs(frequencies - expected) <= 5 * errors + 1e-3).all()
@@ -176,7 +176,7 @@ def test_it_plays_without_pytorch(file):
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
-def test_what_a_spec_cannot_mean(file, tmp_path):
+def test_specs_that_are_refused(file, tmp_path):
     (tmp_path / "folder.onnx").mkdir()
     missing = tmp_path / "missing.onnx"
     for spec, error, message in (
@@ -215,7 +215,7 @@ def test_a_model_of_something_else_is_an_error_that_says_what(model):
 
 
 class _Foreign:
-    """A model that computes whatever it likes."""
+    """A model with given results."""
 
     def __init__(self, *results):
         self._results = results

@@ -14,7 +14,7 @@ from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.components import LAST_SPACE
-from tests.agents.positions import many_states
+from tests.agents.positions import many_states, play_forced
 from tests.patchwork.endings import minimax, value_of
 
 
@@ -32,7 +32,7 @@ def checkpoint(network, tmp_path_factory):
 
 
 def test_the_last_decisions_of_a_game_are_right(network):
-    """One player is at the end of the track, the other one buys or not: all can be counted through."""
+    """One player is at the end of the track, so all moves of the other one can be enumerated."""
     agent = GumbelAgent(network, simulations=200, dynamics=PatchworkDynamics(1, 1, 40, 1))
     states = many_states()
     late = states[(states["position"].max(axis=1) == LAST_SPACE) & (states["position"].min(axis=1) > 47)]
@@ -81,13 +81,6 @@ def test_damaged_payoffs_are_an_error(checkpoint, tmp_path):
         assert isinstance(agents.load(tmp_path / "copy"), PolicyAgent)
 
 
-def play_on(game, action):
-    """An action, and then what is forced."""
-    game.play(action)
-    while len(game.legal_actions()) == 1:
-        game.play(int(game.legal_actions()[0]))
-
-
 def games_of(states):
     return [Game.from_state(states, i) for i in range(len(states))]
 
@@ -102,7 +95,8 @@ def test_steps_play_on_to_the_next_decision():
         turns = [game.clone() for game in games]
         dynamics.step(states, actions)
         for game, before, action in zip(games, turns, actions, strict=True):
-            play_on(game, int(action))
+            game.play(int(action))
+            play_forced(game)
             before.play(int(action))
             forced += before != game
         np.testing.assert_array_equal(states, np.concatenate([game.state for game in games]))

@@ -1,4 +1,4 @@
-"""The features of policies: compiled code and plain operations on tensors compute the same."""
+"""The features of policies, by compiled code and by operations on tensors."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from tests.agents.positions import many_states, with_short_circles
 
 
 @pytest.mark.parametrize("special_patches", ["revised", "2014"])
-def test_both_ways_compute_the_same(special_patches):
+def test_compiled_code_and_tensor_operations_agree(special_patches):
     states = with_short_circles(many_states(6, special_patches)[::3])
     assert (states["pending_special"] == 1).sum() > 10
     assert (states["first_finisher"] != NOBODY).sum() > 10
@@ -49,7 +49,7 @@ def test_both_ways_compute_the_same(special_patches):
     np.testing.assert_allclose(dense.placements[rows, places], placements, atol=1e-6, rtol=0)
 
 
-def test_arrays_that_are_no_observations_have_features_all_the_same():
+def test_arrays_that_are_no_observations_have_finite_features():
     generator = torch.Generator().manual_seed(5)
     observations = 1000 * torch.randn(
         200, len(PatchworkNetwork.encode(Game(seed=1).state)[0].observations[0]), generator=generator

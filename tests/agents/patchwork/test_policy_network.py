@@ -1,4 +1,4 @@
-"""The network: its policy is a distribution over the legal actions, and it is what its description says."""
+"""The network: its policy is a distribution over the legal actions, and it is as documented."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ _PARTS = {
 
 @pytest.fixture(scope="module", params=_PARTS)
 def network(request):
-    """A network of which all parts matter; a fresh one is nearly uniform."""
+    """A network with random weights in all parts; a new one is nearly uniform."""
     torch.manual_seed(3)
     network = PatchworkNetwork(SMALL.model_copy(update=_PARTS[request.param]))
     with torch.no_grad():
@@ -115,8 +115,8 @@ def test_gradients_reach_every_parameter(states):
         assert parameter.grad.abs().max() > 0, name
 
 
-def test_players_have_no_names(network, states):
-    """Calling player 0 player 1 and the other way around changes nothing."""
+def test_players_can_be_exchanged(network, states):
+    """Exchanging the players changes nothing."""
     swapped = states.copy()
     for name in ("quilt", "buttons", "position", "income"):
         swapped[name] = states[name][:, ::-1]
@@ -161,7 +161,7 @@ def test_wrong_sizes():
 
 
 def test_gradients_are_equal_to_the_bit_with_several_threads(states):
-    """Atomic sums in the order of arrival would make every training run a different one."""
+    """Atomic sums in the order of arrival would make every training run different."""
     torch.manual_seed(0)
     fresh = PatchworkNetwork(NetworkConfig(width=32, depth=1, channels=8))
     inputs, _ = PatchworkNetwork.encode(states)

@@ -22,7 +22,7 @@ from torch.nn import functional
 from patchwork_env.agents.networks import NEW
 from patchwork_env.agents.patchwork.placements import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.features import NEXT, SOON, Features, fits_of
-from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, circles_of
 from patchwork_env.agents.ragged import TIE
 from patchwork_env.core.polyomino import NUM_ORIENTATIONS
 from patchwork_env.patchwork.actions import DISTINCT, FIRST_BUY, ORIENTED, SLOT_SIZE
@@ -218,7 +218,7 @@ def _read(observations: Tensor) -> _View:
     players = parts["players"].reshape(-1, NUM_PLAYERS, PLAYER_FEATURES).unbind(2)
     return _View(
         quilts=parts["quilts"].reshape(-1, NUM_PLAYERS, NUM_CELLS),
-        circle=(parts["circle"] * NUM_PATCHES).round().long(),
+        circle=circles_of(observations),
         specials=(parts["specials"] * LAST_SPACE).round().long(),
         spaces=(players[2] * LAST_SPACE).round().long(),
         buttons=(players[BUTTONS_FEATURE] * 32).round(),

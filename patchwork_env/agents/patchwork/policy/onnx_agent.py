@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnxruntime
 
 from patchwork_env.agents.base import Actions, SamplingAgent, views_of
@@ -77,12 +76,6 @@ class OnnxAgent(SamplingAgent):
         if np.isnan(log_probabilities).any():
             raise ValueError(f"{self.name} gives probabilities that are not numbers")
         return sample_legal(states, log_probabilities, self._random)
-
-    def evaluate(self, states: States) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Return the log-probabilities and values of running games, as the module describes them."""
-        self.check_states(states)
-        log_probabilities, values = self._run(states, "log_probabilities", "value")
-        return log_probabilities, values
 
     def _run(self, states: States, *outputs: str) -> list[Any]:
         if len(states) <= _BATCH:

@@ -11,7 +11,7 @@ from patchwork_env.learning.config import keys
 
 
 class AlphaZero(Section):
-    """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns what a search improves in it."""
+    """Gumbel AlphaZero (Danihelka et al. 2022): the policy learns from the improvements of a search."""
 
     num_envs: Fixed[keys.Size] = 256
     """Number of games that are played at the same time."""
@@ -20,9 +20,9 @@ class AlphaZero(Section):
     simulations: keys.Several = 16
     """Number of simulations of the search for each decision; more play better games and take more time."""
     max_considered: keys.Several = 8
-    """Number of actions at the root that a search tries, at most."""
+    """Largest number of actions at the root that a search tries."""
     c_scale: keys.Rate = 3.0
-    """Factor on values where the search weighs them against logits, as ``c_scale`` of the paper."""
+    """Factor of values relative to logits in the search; ``c_scale`` of the paper."""
     window: keys.Size = 8
     """Number of the latest iterations whose games the network learns from."""
     gradient_steps: keys.Positive = 16
@@ -39,7 +39,7 @@ class AlphaZero(Section):
     """Decay of the lambda-returns that the value learns: 1 takes the outcome alone, 0 the next value of a
     search."""
     max_gradient_norm: keys.Rate = 1.0
-    """Norm to which longer gradients are shortened."""
+    """Largest norm of gradients; longer ones are scaled down."""
     evaluation_simulations: keys.Count = 64
     """Number of simulations for each decision in evaluations; 0 plays the policy without a search."""
 

@@ -30,7 +30,7 @@ class PpoLearning(Section):
     value_coefficient: keys.NonNegative = 0.5
     """Weight of the squared error of the value in the loss; ``vf_coef`` of sb3-contrib."""
     clip_range: keys.OpenFraction = 0.2
-    """By how much the probability ratio may leave 1 before it is clipped."""
+    """Largest distance of the probability ratio from 1 before it is clipped."""
     gamma: keys.Fraction = 1.0
     """Discount of rewards from one decision to the next decision of the same player."""
     gae_lambda: keys.Fraction = 0.95
@@ -42,8 +42,8 @@ class PpoLearning(Section):
     rollout_steps: keys.Size = 64
     """Number of turns of each game in an iteration."""
     target_kl: keys.Rate | None = None
-    """The learning of an iteration ends when the policy has moved by 1.5 times this KL divergence; null lets
-    it always go on to the end."""
+    """An iteration stops learning when the policy has moved by 1.5 times this KL divergence; null never
+    stops it early."""
 
 
 class PpoRun(keys.RewardedRun):
@@ -61,7 +61,7 @@ class PpoRun(keys.RewardedRun):
 
     @property
     def effective_league(self) -> keys.League:
-        """The league that is played: none where a player is alone."""
+        """The league that is played: none for a single player."""
         return keys.League(fraction=0.0) if self.is_solo else self.league
 
     @model_validator(mode="after")
@@ -82,16 +82,16 @@ class Ppo(PpoLearning):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
-    """Arithmetic of the network's trunk while it plays itself and learns. ``bfloat16`` takes a third of the
-    time on processors that have it and more on others; ``auto`` takes it on those that have it. Weights,
-    evaluations and the trained policy are in float32."""
+    """Arithmetic of the network's trunk in self-play and learning. ``bfloat16`` takes a third of the time on
+    processors with instructions for it, and more time on others; ``auto`` uses it only on the former.
+    Weights, evaluations and the trained policy are in float32."""
     lookahead_from: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the run after which the network looks ahead; needs ``network.lookahead``. Until then it learns
-    as without, in the same time: looking ahead pays when values are good."""
+    as fast as without look-ahead, which helps only when values are good."""
 
     averaging_power: keys.NonNegative | None = None
     """Power of polynomial-decay averaging: the policy that is evaluated and stored is the mean of the weights
-    after each iteration, which count in proportion to its number to this power. Null takes the last ones."""
+    after each iteration, which count in proportion to its number to this power. Null uses the last ones."""
 
 
 class PpoConfig(PpoRun):
@@ -108,7 +108,7 @@ class PpoConfig(PpoRun):
         start = self.ppo.lookahead_from
         if start and not self.network.lookahead:
             raise ValueError(
-                f"ppo.lookahead_from is {start} and network.lookahead is false: it needs lookahead"
+                f"ppo.lookahead_from is {start} and network.lookahead is false; it needs lookahead"
             )
         return self
 
@@ -132,7 +132,7 @@ class MaskablePpo(PpoLearning):
     fixed_fraction: keys.Fraction = 0.0
     """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
     fixed_opponents: Fixed[keys.Specs] = ()
-    """Specs of the agents that are the opponents in these games, one after the other."""
+    """Specs of the agents that are the opponents in these games, in turn."""
 
     @model_validator(mode="after")
     def _check_combinations(self) -> MaskablePpo:
@@ -145,7 +145,7 @@ class MaskablePpo(PpoLearning):
         if (self.fixed_fraction > 0) != bool(self.fixed_opponents):
             raise ValueError(
                 f"fixed_fraction is {self.fixed_fraction} and fixed_opponents are "
-                f"{list(self.fixed_opponents)}; one of them asks for the other"
+                f"{list(self.fixed_opponents)}; give both or neither"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""A run of the project's own PPO: collect, learn, and from time to time keep a past self."""
+"""A run of the project's own PPO: collect, learn, and keep a past self at intervals."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class PpoTrainer(trainer.Trainer):
         )
 
     def _look_ahead_when_due(self) -> None:
-        """Switch the network's look-ahead on, once; the weights tell that it is on."""
+        """Turn the network's look-ahead on when it is due; its weights then are not 0."""
         ppo, network = self.config.ppo, self.network
         if network.config.lookahead and not network.looks_ahead and self.progress >= ppo.lookahead_from:
             network.look_ahead(LOOKAHEAD_FACTOR)
 
     def agent(self) -> PolicyAgent:
-        """Return the agent that plays the likeliest moves of the stored policy, in float32."""
+        """Return the agent that plays the most probable moves of the stored policy, in float32."""
         network = copy.deepcopy(self.trained)
         network.trunk.dtype = torch.float32
         return PolicyAgent(network, f"step {self.steps}")

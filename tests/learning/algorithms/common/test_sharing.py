@@ -1,4 +1,4 @@
-"""Batches in parts: those that threads encode for a GPU, and those that are kept to be read again."""
+"""Batches in parts: those that threads encode for a GPU, and those that are kept for learning."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from patchwork_env.learning.algorithms.common.gradients import ThreadPool, divid
 
 
 def some_states(game):
-    """Games after two random turns, with other numbers of legal actions in each."""
+    """Games after two random turns, with different numbers of legal actions."""
     rules = rules_of(game)
     states, actions = begin_games(rules, seed_streams(3, 8)), np.empty(8, np.int64)
     for seed in range(2):
@@ -33,7 +33,7 @@ every_kind = pytest.mark.parametrize(
 
 
 @every_kind
-def test_parts_that_threads_encode_make_the_whole(game, config):
+def test_parts_that_threads_encode_are_joined(game, config):
     network, states = network_class(game)(config), some_states(game)
     whole, joined = network.encode_fully(states), network.encode_fully(states, ThreadPool(3).share)
     for one, other in zip(whole, joined, strict=True):

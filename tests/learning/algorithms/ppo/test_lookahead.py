@@ -1,4 +1,4 @@
-"""Runs whose network begins to look ahead on the way: until then they are as runs without look-ahead."""
+"""Runs that turn look-ahead on late: until then they equal runs without look-ahead."""
 
 import copy
 
@@ -46,13 +46,13 @@ def resumed(states, iteration):
 
 
 def differences(tensors, others):
-    """The names of the tensors that are not among the others, to the bit."""
+    """The names of the tensors without an identical one among the others."""
     return [name for name in tensors if name not in others or not torch.equal(tensors[name], others[name])]
 
 
 @pytest.fixture
 def looks(monkeypatch):
-    """A list that gets the size of every batch whose positions behind moves are looked at."""
+    """A list that gets the size of every batch with look-ahead."""
     sizes, find = [], policy_network.successors_of
 
     def successors_of(observations, *lists):
@@ -80,7 +80,7 @@ def test_a_run_looks_ahead_from_its_share_on(looks, tmp_path):
     assert (factors != 12).any()  # it is learned
 
 
-def test_successor_values_that_are_given_are_taken_for_those_that_would_be_found(looks):
+def test_given_successor_values_replace_those_of_successors(looks):
     network, states = trainer_after(3).network, many_states()[::7]
     inputs = network.encode(states)[0]
     with torch.no_grad():
@@ -96,7 +96,7 @@ def test_successor_values_that_are_given_are_taken_for_those_that_would_be_found
 
 @pytest.mark.parametrize("iteration", [1, 2, 3])
 def test_resumed_runs_go_on_to_the_same_bits(states, iteration):
-    """Their past selves look ahead as they did."""
+    """Their past selves look ahead as before."""
     trainer = resumed(states, iteration)
     while not trainer.is_done:
         trainer.step()
@@ -108,7 +108,7 @@ def test_resumed_runs_go_on_to_the_same_bits(states, iteration):
     assert values | {"seconds": 0} == expected | {"seconds": 0}
 
 
-def test_a_run_without_can_go_on_with_it():
+def test_a_run_without_look_ahead_can_be_resumed_with_it():
     never, late = trainer_after(3, NEVER), trainer_after(0)
     late.load_state_dict(never.state_dict())
     assert not late.network.looks_ahead
@@ -117,7 +117,7 @@ def test_a_run_without_can_go_on_with_it():
     assert [policy.looks_ahead for policy in late.pool.snapshots.values()] == [False, False, False, True]
 
 
-def test_settings_that_cannot_be_are_refused():
+def test_settings_that_do_not_fit_together_are_refused():
     for overrides, message in (
         ([LATE[1]], r"ppo\.lookahead_from is 0\.5 and network\.lookahead is false"),
         ([LATE[0], "ppo.lookahead_from=1"], "less than 1"),

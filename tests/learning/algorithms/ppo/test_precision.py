@@ -1,4 +1,4 @@
-"""Training with a trunk in bfloat16: the same network, whose weights and evaluations are in float32."""
+"""Training with a trunk in bfloat16; weights and evaluations are in float32."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def trained(precision):
     return trainer
 
 
-def test_products_alone_are_in_bfloat16():
+def test_only_products_are_in_bfloat16():
     torch.manual_seed(0)
     trunk, inputs = new_trunk(20, NetworkConfig(width=16, depth=2)), torch.randn(8, 20)
     exact = trunk(inputs)
@@ -59,7 +59,7 @@ def test_runs_in_bfloat16_repeat_themselves_and_play_in_float32():
 @pytest.mark.parametrize(
     ("flags", "expected"), [("fma avx512_bf16 sha_ni", torch.bfloat16), ("fma avx512f", torch.float32)]
 )
-def test_auto_takes_what_the_system_tells_of_the_processor(monkeypatch, flags, expected):
+def test_auto_chooses_by_the_flags_of_the_processor(monkeypatch, flags, expected):
     config = load_config("ppo", [*SMALL, "ppo.precision=auto"])
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: f"model name : X\nflags : {flags}\n")
     has = multiplies_bfloat16()
