@@ -1,4 +1,4 @@
-"""The decorator of the kernels: what it compiles, and when it trusts the machine code on disk."""
+"""The decorator of kernels: compilation, linking, and the validity of machine code on disk."""
 
 import functools
 import importlib
@@ -115,7 +115,7 @@ def kernels():
 
 
 def words_of(annotation, names):
-    """The names in an annotation; those of tuples, named ones too, are replaced by what they stand for."""
+    """The names in an annotation; aliases and named tuples are replaced by the names of their fields."""
     words: set[str] = set()
     for word in re.findall(r"[\w.]+", annotation):
         meant = names.get(word)
@@ -131,7 +131,7 @@ def words_of(annotation, names):
 
 @compiled_only
 def test_kernels_that_do_not_count_references_return_numbers():
-    """The caller of a kernel that returned an array would give back a reference that nobody took."""
+    """Otherwise the caller would release a reference to the returned array that was never counted."""
     borrowing = {name: found for name, found in kernels() if not found.targetoptions["_nrt"]}
     assert len(borrowing) > 300
     for name, found in borrowing.items():
@@ -141,7 +141,7 @@ def test_kernels_that_do_not_count_references_return_numbers():
 
 
 def write_modules(folder, **sources):
-    """Makes a package of modules, in which the decorator can be used at once."""
+    """Make a package of modules that import the decorator."""
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").touch()
     for name, source in sources.items():
@@ -168,7 +168,7 @@ def package(tmp_path):
 def printed(package, code):
     """What code prints in a new process."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": "", "NUMBA_DISABLE_JIT": "0"}
-    # No bytecode: it would be taken for current when a source changes within a second and keeps its size.
+    # No bytecode: Python would use the old one if a source changes within a second and keeps its size.
     command = [sys.executable, "-B", "-c", code]
     done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -176,7 +176,7 @@ def printed(package, code):
 
 
 def contents_of(source, constant):
-    """What the machine code of ``f`` follows from, if ``g`` and ``constant`` are as given."""
+    """The inputs of the compilation of ``f``, with ``constant`` as given."""
     near = ModuleType("near")
     near.constant = constant  # type: ignore[attr-defined]
     names: dict[str, Any] = {"constant": constant, "near": near, "kernel": kernel, "__name__": "made_up"}
@@ -366,7 +366,7 @@ NO_HOME = "import os, pwd; os.environ.pop('HOME', None); pwd.getpwuid = {}.__get
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", [NO_FOLDER, NO_HOME], ids=["no folder", "no home"])
-def test_where_nothing_can_be_kept_one_line_names_the_remedy(package, change):
+def test_without_a_writable_folder_one_line_names_the_remedy(package, change):
     if change == NO_HOME:
         pytest.importorskip("pwd", reason="users without a home")
         for folder in (package, package / "core"):
@@ -391,14 +391,14 @@ def test_machine_code_follows_from_the_modules_that_link_it(package):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder in which machine code is kept within a test; nothing has been said about it yet."""
+    """An empty folder for the machine code of a test; no warning has been logged yet."""
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(cache, "_WARNINGS", itertools.count())
     return tmp_path
 
 
 def started():
-    """What a kernel gives as if in a new process, and whether its machine code was on disk."""
+    """The result of a kernel as if in a new process, and whether its machine code was on disk."""
     quotient = kernel(_quotient.py_func)
     return quotient(1.0, 4.0), bool(sum(quotient.stats.cache_hits.values()))
 
@@ -409,8 +409,8 @@ def kept(folder):
     return file
 
 
-def become_that_of_another(file):
-    """Puts valid code of another kernel into the file."""
+def replace_by_another_kernel(file):
+    """Replace the file by the valid code of another kernel."""
     shutil.rmtree(file.parent)
     assert kernel(_sum_of_squares.py_func)(np.arange(3)) == 5
     (other,) = file.parent.glob("*_sum*.nbc")
@@ -428,7 +428,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut": lambda file: os.truncate(file, file.stat().st_size - 1),
     "a bit of the digest": lambda file: flip(file, 5),
     "a bit of the code": lambda file: flip(file, file.stat().st_size // 2),
-    "another kernel": become_that_of_another,
+    "another kernel": replace_by_another_kernel,
 }
 
 
@@ -496,7 +496,7 @@ def test_code_with_checked_bounds_is_kept_apart(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("constant", [Plain, Plain()])
-def test_what_may_change_unseen_is_not_kept(constant):
+def test_values_whose_changes_cannot_be_detected_are_errors(constant):
     with pytest.raises(ValueError, match="no change can be noticed"):
         contents_of("def f(x): return constant", constant)
 

@@ -18,7 +18,7 @@ def test_the_missing_library_of_an_extra_is_named(module, project):
 
 
 def test_an_error_that_names_an_extra_stays_as_it_is():
-    error = MissingExtraError("told")
+    error = MissingExtraError("named already")
     with pytest.raises(MissingExtraError) as caught, from_extra("train", "these need"):
         raise error
     assert caught.value is error

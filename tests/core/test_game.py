@@ -1,4 +1,4 @@
-"""What every game object does, whatever the game: play and undo, copies, positions as text, moves."""
+"""The contract of game objects, for every game: play and undo, positions as text, moves, records."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEGINNINGS: list[Callable[[int], BaseGame]] = [
 
 @st.composite
 def played(draw):
-    """A game after some moves, sometimes one that goes on from a position and knows nothing before it."""
+    """A game after some moves, sometimes one that continues from a position, without the moves before it."""
     game = draw(st.sampled_from(BEGINNINGS))(draw(st.integers(0, 2**32)))
     play(game, draw(st.integers(0, 60)), draw(st.integers(0, 2**32)))
     if draw(st.booleans()):
@@ -38,7 +38,7 @@ def played(draw):
 
 
 def play(game, turns, seed):
-    """Plays at random, more often late actions than early ones, so that patches are bought."""
+    """Play random actions, high ones more often, so that patches are bought."""
     rng = random.Random(seed)
     for _ in range(turns):
         if game.is_over:
@@ -84,7 +84,7 @@ def test_a_changed_position_is_refused_or_plays_on(game, data):
 
 
 @BOTH
-def test_what_is_no_position(kind):
+def test_texts_that_are_not_positions_are_refused(kind):
     for text in (None, 1, b"patchwork/1", ""):
         for read in (kind.from_position, kind.from_notation):
             with pytest.raises(ValueError, match=r"a game is written as text|starts with"):
@@ -125,7 +125,7 @@ NO_CELLS = [None, 3, [(0,)], [(0, "a")], {(0.0, 1)}, [None]]
 
 
 @BOTH
-def test_what_is_no_move_is_named(kind):
+def test_values_that_are_not_moves_are_named(kind):
     game = kind(seed=1)
     move = game.decode(game.legal_actions()[-1])
     wrong = [(game.encode, each, repr(each)) for each in NO_MOVES]
@@ -153,7 +153,7 @@ def test_records_of_a_batch(kind):
 
 @BOTH
 def test_records_from_outside_are_checked(kind):
-    """Random bytes, records that no game reaches among good ones, and what is no array of records."""
+    """Random bytes, one unreachable record among others, and values that are not arrays of records."""
     states = np.concatenate([kind(seed=seed).state for seed in range(8)])
     assert (kind.check_states(states) == states).all()
     rng = np.random.default_rng(0)
@@ -172,7 +172,7 @@ def test_records_from_outside_are_checked(kind):
 
 
 @ALL
-def test_bytes_that_are_not_whole_are_refused(kind):
+def test_damaged_bytes_are_refused(kind):
     game = kind(seed=1)
     play(game, 5, 0)
     data = game.to_bytes()
@@ -190,7 +190,7 @@ def test_bytes_that_are_not_whole_are_refused(kind):
 
 
 @ALL
-def test_pickles_hold_nothing_that_goes_unchecked(kind):
+def test_pickles_are_validated(kind):
     game = kind(seed=1)
     play(game, 5, 0)
     rebuild, (_, origin, actions) = game.__reduce__()

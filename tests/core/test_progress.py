@@ -21,7 +21,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Every compilation takes long enough to be told of."""
+    """Every compilation takes long enough for the line on stderr."""
     monkeypatch.setattr(progress, "_SECONDS_BEFORE_NOTICE", -1.0)
     monkeypatch.delenv(QUIET, raising=False)
 
@@ -36,16 +36,16 @@ def begin_three(compilation):
 
 
 def test_kernels_are_reported_with_those_that_they_call():
-    heard = []
-    with listen(heard.append):
+    messages = []
+    with listen(messages.append):
         begin_three(Compilation())
     begin_three(Compilation())
     kept = ", which is kept for later starts"
-    assert heard == [f"compiling {kernel}{kept}" for kernel in ("first", "first.inner", "second")]
+    assert messages == [f"compiling {kernel}{kept}" for kernel in ("first", "first.inner", "second")]
 
 
 @compiled_only
-def test_compiling_tells_what_it_compiles_once():
+def test_each_kernel_is_reported_once():
     def halved(number):
         return number // 2
 
@@ -54,15 +54,15 @@ def test_compiling_tells_what_it_compiles_once():
 
     halved, quarter = kernel(halved), kernel(quarter)
     halved.linked._cache = quarter._cache = NullCache()  # neither is found on disk
-    heard: list[str] = []
-    with listen(heard.append):
+    messages: list[str] = []
+    with listen(messages.append):
         assert quarter(12) == quarter(13) == 3
-    outer, inner = heard
+    outer, inner = messages
     assert "quarter, " in outer
     assert "halved, " in inner
 
 
-def told(stream):
+def written(stream):
     """The lines that three compilations write to a standard error stream."""
     with redirect_stderr(stream):
         begin_three(Compilation())
@@ -71,21 +71,21 @@ def told(stream):
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["terminal", "file"])
 def test_there_is_one_line_about_compiling(slow, stream):
-    (line,) = told(stream)
+    (line,) = written(stream)
     assert line.startswith("patchwork_env is compiling first, which is kept for later starts")
     assert QUIET in line
     assert "patchwork-env compile" in line
 
 
-def test_nothing_is_told_where_it_is_quick_or_unwanted_or_nobody_reads_or_somebody_listens(slow, monkeypatch):
-    assert told(None) == []
+def test_there_is_no_line_without_stderr_with_a_listener_in_little_time_or_if_quiet(slow, monkeypatch):
+    assert written(None) == []
     with listen(lambda _: None):
-        assert told(Terminal()) == []
+        assert written(Terminal()) == []
     with monkeypatch.context() as patch:
         patch.setattr(progress, "_SECONDS_BEFORE_NOTICE", 60.0)
-        assert told(Terminal()) == []
+        assert written(Terminal()) == []
     monkeypatch.setenv(QUIET, "1")
-    assert told(Terminal()) == []
+    assert written(Terminal()) == []
 
 
 @pytest.fixture
@@ -96,8 +96,19 @@ def clock(monkeypatch):
     return now
 
 
+def test_the_line_comes_after_3_seconds_of_all_compilations(clock, monkeypatch):
+    monkeypatch.delenv(QUIET, raising=False)
+    compilation, stream = Compilation(), io.StringIO()
+    with redirect_stderr(stream):
+        for name in ("first", "second", "third"):
+            compilation.begin(name)
+            clock[0] += 2.0
+            compilation.end()
+    assert stream.getvalue().startswith("patchwork_env is compiling third,")
+
+
 def shown(stream, clock, seconds):
-    """What a bar of 100 games writes, of which one ends at each of the seconds."""
+    """The output of a bar of 100 games, one of which ends at each of the seconds."""
     with redirect_stderr(stream), Bar(100, "games", label="greedy") as bar:
         for second in seconds:
             clock[0] = 100.0 + second

@@ -1,4 +1,4 @@
-"""The games that the conformance tests are run with, and how they are played there."""
+"""The games and opponents of the tests of environments, and helpers to play them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ register("row", "tests.toy")
 
 
 class Case(NamedTuple):
-    """A game with options; ``given`` are those of a reset, and the game that then begins."""
+    """A game with options of its environment, and options of a reset, ``given``."""
 
     rules: Rules
     options: dict[str, Any]
@@ -23,7 +23,7 @@ class Case(NamedTuple):
 
     @property
     def players(self):
-        """How many take part."""
+        """The number of players."""
         return self.rules.set_up({**self.rules.options, **self.options}, {}).players
 
     def __repr__(self):
@@ -49,7 +49,7 @@ layouts = pytest.mark.parametrize("layout", ["flat", "dict"])
 
 
 class LastAction(Agent):
-    """Takes the highest legal action; it counts how often it is asked."""
+    """Takes the highest legal action."""
 
     name = "last"
 
@@ -59,7 +59,7 @@ class LastAction(Agent):
 
 
 class Cheat(LastAction):
-    """Answers with whatever it is told, once it is told; or with what that makes of the game."""
+    """Answers with its ``answer``, or with the result of calling it; without one, like the base class."""
 
     name = "cheat"
     answer: Any = None
@@ -72,7 +72,7 @@ class Cheat(LastAction):
 
 
 class BatchCheat(Cheat):
-    """Answers so to batches."""
+    """Answers batches with its ``answer``."""
 
     def act_batch(self, states):
         """See :meth:`Agent.act_batch`."""
@@ -90,14 +90,14 @@ def choose(mask, rng, illegal=0.0):
 
 
 def flat(observation):
-    """All numbers of an observation, named tensors or not."""
+    """All numbers of an observation as one vector."""
     if isinstance(observation, dict):
         return np.concatenate([flat(part) for part in observation.values()])
     return np.asarray(observation).ravel()
 
 
 def play(env, info, seed):
-    """Random legal play of a Gymnasium environment to the end of the episode; yields what steps return."""
+    """Play random legal actions to the end of an episode of Gymnasium; yield the results of the steps."""
     rng, over = np.random.default_rng(seed), False
     while not over:
         step = env.step(choose(info["action_mask"], rng))
@@ -106,7 +106,7 @@ def play(env, info, seed):
 
 
 def streams_of(value, name="", seen=None):
-    """The present states of all random numbers that an object holds, however deep, with their names."""
+    """Yield the name and the state of every random stream in an object, at any depth."""
     seen = set() if seen is None else seen
     if id(value) in seen:
         return

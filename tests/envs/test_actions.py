@@ -1,4 +1,4 @@
-"""What an action may be: the same in every interface, as a table of kinds of values and of interfaces."""
+"""Values that are actions, and those that are not: the same in every interface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ libraries = pytest.mark.libraries
 
 
 class Door(NamedTuple):
-    """A way into a new game: what plays an action there, and what shows the games."""
+    """An interface with a new game: ``play`` an action, ``look`` at the games."""
 
     play: Callable[[Any], Any]
     look: Callable[[], Any]
@@ -155,7 +155,7 @@ def test_where_one_action_is_expected(make):
 
 
 def assert_refused(door, values):
-    """All values are errors that name them with their type, dtype and shape, and change nothing."""
+    """Require that all values are errors with their type, dtype and shape, and change nothing."""
     before = door.look()
     for value in values:
         with pytest.raises(door.error, match=r"must be (an integer|3 integers|one-hot rows)") as caught:
@@ -261,7 +261,7 @@ def check_many(make, allowed, refused):
 # --- actions that exist and are not legal -------------------------------------------------------------------
 
 
-def test_where_all_act_at_once_each_is_answerable_for_its_own_action():
+def test_in_parallel_environments_each_agent_is_punished_for_its_own_action():
     env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
     env.reset(seed=1)
     legal = int(env.game.legal_actions()[0])

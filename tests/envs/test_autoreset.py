@@ -1,4 +1,4 @@
-"""How games of a batch follow each other, in each of Gymnasium's modes: exactly as in ``SyncVectorEnv``."""
+"""The autoreset modes of batches: each is exactly as in Gymnasium's ``SyncVectorEnv``."""
 
 import copy
 from functools import partial
@@ -35,7 +35,7 @@ def assert_same(one, other):
 
 
 def actions_of(infos, rng, illegal):
-    """An action of every game; one that does not count where nothing is legal."""
+    """An action of every game; any integer if nothing is legal, since it is ignored."""
     return np.array(
         [choose(mask, rng, illegal) if mask.any() else rng.integers(-9, 9) for mask in infos["action_mask"]]
     )
@@ -105,7 +105,7 @@ def test_some_games_begin_anew(case, mode):
             assert (results[0][1]["_action_mask"] == mask).all()
 
 
-def test_reset_masks_that_are_none():
+def test_wrong_reset_masks():
     envs = batched(CASES[0], 2, DISABLED)
     with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
         envs.reset(options={"reset_mask": np.array([True, False])})
@@ -175,7 +175,7 @@ def test_pictures_of_a_batch_are_those_of_single_environments():
 
 
 @pytest.mark.filterwarnings("ignore:.*render.. shows nothing without a render_mode")
-def test_where_there_is_nothing_to_see():
+def test_rendering_without_a_mode_a_game_or_a_window():
     assert batched(QUICK, 2, SAME_STEP).render() is None
     with pytest.raises(ResetNeeded):
         batched(QUICK, 2, SAME_STEP, render_mode="ansi").render()

@@ -1,4 +1,4 @@
-"""What the tests of PettingZoo, Gymnasium and Stable-Baselines3 find in environments; and copies of these."""
+"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3 on all environments; and copies of these."""
 
 import copy
 import pickle
@@ -32,13 +32,13 @@ quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWa
 
 
 def check_in_turn(make):
-    """All of PettingZoo's tests that are for environments with turns, but those of speed and pictures."""
+    """Run PettingZoo's tests for environments with turns, except those of speed and pictures."""
     suite.api_test(make(), num_cycles=10)
     suite.seed_test(make, num_cycles=10)
 
 
 def check_at_once(make):
-    """And those for environments in which all act at once; two of them know no masks."""
+    """Run those for environments in which all act at once; two of them do not use masks."""
     ends = partial(make, illegal_action="terminate")
     suite.parallel_api_test(make(), num_cycles=10)
     suite.parallel_seed_test(ends, num_cycles=10)
@@ -81,7 +81,7 @@ def test_gymnasium_finds_nothing(case, layout):
 @quiet
 @pytest.mark.parametrize("name", IDS)
 def test_both_checkers_find_nothing_by_name(name, monkeypatch):
-    """Also without what only windows need, which Gymnasium's own would open otherwise."""
+    """Also without pygame, which only windows need; Gymnasium's checker opens one otherwise."""
     sb3 = pytest.importorskip("stable_baselines3.common.env_checker")
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     env = gymnasium.make(name, disable_env_checker=True).unwrapped
@@ -97,8 +97,8 @@ def test_both_checkers_find_nothing_by_name(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_copies_go_on_like_the_original(name):
-    """Of the objects of attacks, at any moment of their games."""
+def test_copies_continue_like_the_original(name):
+    """Copies of the objects of attacks, at any moment of their games."""
     kind = KINDS[name]
     for seed in range(4 if name in ("agent", "make_vec") else 6):
         original = kind.make(np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""Options and rewards of one game's environments; the other tests of this folder hold for all games."""
+"""Options and rewards of the two games; the other tests of this folder are for all games."""
 
 from functools import partial
 from pathlib import Path
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from patchwork_env import nmbr9, nmbr9_v0, patchwork_v0
+from patchwork_env.core.batches import MARGIN, loop, reward_of
 from patchwork_env.nmbr9_v0 import Nmbr9Env
 from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv
 
@@ -22,7 +23,6 @@ NMBR9 = [nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(nmbr9_v0.SelfPlayBatch
         (PATCHWORK, {"special_patches": 2014}, "special_patches is 2014"),
         (PATCHWORK, {"first_player": "player_0"}, "'player_0'; allowed are 'random'"),
         (PATCHWORK, {"first_player": -1}, "first_player is -1"),
-        (NMBR9, {"order": "random"}, "order is 'random'; allowed are 'unknown', 'known', 'free'"),
         (NMBR9, {"players": 5}, "players is 5"),
         (NMBR9, {"players": 1, "rewards": "outcome"}, "needs 2 players"),
         (NMBR9, {"players": 1, "rewards": "margin"}, "needs 2 players"),
@@ -71,8 +71,9 @@ def test_decks_give_their_games():
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
-def test_winners_share_the_outcome(players):
+def test_winners_share_the_outcome_and_margins_are_to_the_best_of_the_others(players):
     rng, ties = np.random.default_rng(players), 0
+    reward = loop(reward_of, nmbr9.Game.rules)
     for seed in range(8):
         game = nmbr9.Game(seed, players=players, deck_size=8)
         while not game.is_over:
@@ -83,4 +84,7 @@ def test_winners_share_the_outcome(players):
         found = [game.rules.kernels.outcome(game.state, 0, player) for player in range(players)]
         assert found == pytest.approx(expected)
         ties += len(winners) > 1
+        for player, score in enumerate(scores := game.scores()):
+            margin = (score - max(scores[:player] + scores[player + 1 :])) / 100
+            assert reward(game.state, 0, player, MARGIN, 0) == pytest.approx(margin)
     assert ties

@@ -1,4 +1,4 @@
-"""What every game's Gymnasium environments do, one game at a time and many at once."""
+"""Gymnasium environments of every game, single and vector."""
 
 from functools import partial
 
@@ -38,7 +38,7 @@ def assert_same(one, other):
 
 
 def all_of(env):
-    """What an environment shows."""
+    """Everything that an environment shows."""
     games = env.games() if isinstance(env, GameVectorEnv) else [env.game, env.seat]
     return games, env.action_masks().tobytes()
 
@@ -93,7 +93,7 @@ def test_games_that_end_before_the_first_turn_are_passed_over():
     row = CASES[-1]
     for seat in ("alternate", "random"):
         env, envs = single(row, blocked=11, seat=seat), batched(row, 3, blocked=11, seat=seat)
-        _, info = env.reset(seed=1)  # one cell is free, and whoever begins covers it
+        _, info = env.reset(seed=1)  # one cell is free, and the first player covers it
         assert env.seat == env.game.current_player == 0
         assert info["action_mask"].any()
         assert env.step(info["action_mask"].argmax())[1:3] == (1.0, True)
@@ -109,8 +109,8 @@ def test_games_that_end_before_the_first_turn_are_passed_over():
             always.reset()
 
 
-def test_who_knows_no_masks_is_told_once():
-    """As ``EvalCallback`` of Stable-Baselines3, whose evaluations would show -1 for ever."""
+def test_algorithms_that_ignore_masks_get_one_warning():
+    """Such as ``EvalCallback`` of Stable-Baselines3, whose evaluations would always show -1."""
     env = single(CASES[-1])
 
     def end_illegally():
@@ -180,7 +180,7 @@ OUT_OF_RANGE = [np.full(1, -1), np.full(2, 10**6), np.full(3, -1)]
 
 
 def play_to_the_error(env, cheat, answer):
-    """Steps until the opponent gives a wrong answer; yields the actions before every step."""
+    """Step until the opponent gives a wrong answer; yield the actions before every step."""
     cheat.answer, error = answer, LookupError if answer is _raise else OpponentError
     while True:
         actions = env.action_masks().argmax(axis=-1)

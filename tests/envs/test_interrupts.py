@@ -1,4 +1,4 @@
-"""Wherever a call is interrupted, the object is as before the call or as after it, or asks for a reset."""
+"""After an interrupt of a call, an object is as before or as after the call, or asks for a reset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Window
 
 
 def interrupt(kind, target, call, most):
-    """Interrupts a call before so many of its bytecodes, the last ones included."""
+    """Interrupt a call before ``most`` of its bytecodes, the last ones included."""
     after = copy.deepcopy(target)
     quietly(call, copy.deepcopy(target))  # compiles
     with counting(None, KeyboardInterrupt) as count:
@@ -93,11 +93,11 @@ def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others()
 
 
 def test_an_opponent_may_call_the_environment():
-    """What it does there is undone when its answer is played."""
+    """Its answer is played in the game before its calls."""
 
     class Caller(Last):
         env: Any = None
-        """What it calls when it is asked next."""
+        """The environment that it calls when it is asked next."""
 
         def act(self, game):
             env, self.env = self.env, None

@@ -22,7 +22,7 @@ def batched(case, num_envs, **options):
 
 
 class Marked(LastAction):
-    """Notes which games of Patchwork it is asked about, by their circles."""
+    """Records the circles of the games that it is asked about."""
 
     def __init__(self, name):
         self.name, self.circles = name, set()
@@ -34,7 +34,7 @@ class Marked(LastAction):
 
 
 def play_on(envs, steps):
-    """Plays on; returns the numbers of games and of their opponents, for all games that ended."""
+    """Play a number of steps; return the indices of the games that ended and of their opponents."""
     ended: list[tuple[int, int]] = []
     for _ in range(steps):
         *_, terminations, _, infos = envs.step(envs.action_masks().argmax(axis=1))
@@ -60,7 +60,7 @@ def test_several_opponents_share_the_games():
 
 
 class Seeded(LastAction):
-    """Notes the seeds that it is given."""
+    """Records the seeds that it gets."""
 
     def __init__(self):
         self.seeds: list[int | None] = []
@@ -70,8 +70,8 @@ class Seeded(LastAction):
         self.seeds.append(seed)
 
 
-def test_opponents_are_reseeded_each_with_a_seed_of_its_own_where_all_games_begin():
-    """Games that go on keep the random numbers of the opponents that they share."""
+def test_each_opponent_gets_another_seed_if_all_games_begin():
+    """If some games continue, the opponents that they share keep their random numbers."""
     one, other = Seeded(), Seeded()
     envs = batched(CASES[0], 3, opponent=[one, other])
     envs.reset(seed=5)
@@ -120,7 +120,7 @@ def test_opponents_and_shares_that_do_not_fit(opponents, shares, error, message)
     assert envs.opponents == kept
 
 
-def test_nobody_plays_against_a_single_player():
+def test_a_single_player_has_no_opponent():
     envs = batched(CASES[2], 2)
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([], [0, 0])
     with pytest.raises(ValueError, match="a game for one player has none"):

@@ -1,4 +1,4 @@
-"""Options of every environment: those that are misspelt or wrong are named."""
+"""Options of every environment: errors name misspelt ones and wrong values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WRONG: dict[str, list[Any]] = {
 
 
 def options_of(name):
-    """Those of a kind of environment, apart from those of its game."""
+    """The options of a kind of environment besides those of its game."""
     _, *named, _ = inspect.signature(KINDS.get(name, GameAECEnv)).parameters
     return named
 
@@ -109,7 +109,7 @@ def games_and_streams(env):
 
 
 @pytest.mark.parametrize("step", [*(kind.step for kind in KINDS.values()), SelfPlayVecEnv.step_async])
-def test_the_first_lines_about_a_step_say_what_a_wrong_action_does(step):
+def test_docstrings_of_steps_say_what_a_wrong_action_does(step):
     first = re.split("Args:|Returns:|Raises:", inspect.getdoc(step) or "")[0]
     assert "illegal" in first
     assert "outside the action space" in first

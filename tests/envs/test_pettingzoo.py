@@ -1,4 +1,4 @@
-"""What every game's PettingZoo environments do: the interface, and that they play the game of the engine."""
+"""PettingZoo environments of every game: the interface, and that they play the game of the engine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wrapped(case, **options):
 
 
 def play_on(env, seed):
-    """Random legal play to the end; yields each action after it was played."""
+    """Play random legal actions to the end; yield each action after it."""
     rng = np.random.default_rng(seed)
     while env.agents:
         seen, _, terminated, truncated, _ = env.last()
@@ -40,7 +40,7 @@ def play_on(env, seed):
 
 
 def everything(env):
-    """All that an environment shows."""
+    """Everything that an environment shows."""
     seen = [env.observe(agent) for agent in env.possible_agents]
     views = [(flat(view["observation"]).tobytes(), view["action_mask"].tobytes()) for view in seen]
     game = env.unwrapped.game
@@ -194,7 +194,7 @@ def both(case):
 
 
 def outcome(env, call):
-    """What a call returns or raises, and of what it warns."""
+    """The result or error of a call, and its warnings."""
     before = len(EnvLogger.mqueue)
     try:
         result, error, words = call(env), None, ""
@@ -204,7 +204,7 @@ def outcome(env, call):
 
 
 def assert_alike(own, theirs, call):
-    """Both return the same, or raise the same error, and leave the same behind."""
+    """Require the same result or error from both, and the same state after it."""
     (seen, error, words, warnings), (their_seen, their_error, their_words, their_warnings) = (
         outcome(env, call) for env in (own, theirs)
     )
@@ -240,7 +240,7 @@ def stepping(action):
 
 
 def anything():
-    """Calls that hardly depend on the game."""
+    """Yield calls that do not depend on the game."""
     yield from map(attribute, (*OF_A_GAME, "_game", "_cumulative", "nothing", "max_num_agents"))
     yield from map(stepping, (-1, 10**9, np.int64(10**9), 0.5, "advance", np.zeros(2, np.int64), None))
     yield lambda env: env.observe("player_0")

@@ -1,4 +1,4 @@
-"""Environments by name, in Gymnasium's and PettingZoo's registries, and those of a game of one's own."""
+"""Environments and games by name: registered, and of installed packages."""
 
 import pickle
 import sys
@@ -29,7 +29,7 @@ def test_misspelt_options_are_named_with_the_nearest(name):
     gymnasium.make_vec(name, num_envs=2, autoreset_mode="SameStep", render_mode=None).reset(seed=np.int64(3))
 
 
-def test_a_game_of_ones_own_is_registered_in_one_call():
+def test_another_game_is_registered_in_one_call():
     assert "row" in games.GAMES
     assert games.rules_of("row") is games.rules_of(ROW.empty_states(1)) is ROW
     games.register("row", "tests.toy")
@@ -43,7 +43,7 @@ def test_a_game_of_ones_own_is_registered_in_one_call():
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """An installed package that promises four games: one loads another, and two cannot be played."""
+    """An installed package with four games: one imports another, and two cannot be loaded."""
     promises = {"column": "own_rules", "inner": "own_inner"}
     promises |= {"broken": "no.such.module", "misnamed": "tests.toy:RULES"}
     metadata = tmp_path / "own_games-1.0.dist-info"
@@ -75,12 +75,12 @@ def test_games_of_other_packages_are_found_by_their_entry_points(installed):
     assert {"patchwork", "row", "column"} < set(games.GAMES)
     rules = games.rules_of("column")
     assert (rules.name, pickle.loads(pickle.dumps(rules))) == ("column", rules)
-    assert games.rules_of(ROW.empty_states(1)).name == "row"  # a broken one disturbs nobody else
+    assert games.rules_of(ROW.empty_states(1)).name == "row"  # a broken game does not matter to others
     with pytest.raises(ValueError, match="'broken' cannot be loaded"):
         games.rules_of("broken")
     with pytest.raises(ValueError, match="has the rules of 'row'"):
         games.rules_of("misnamed")
 
 
-def test_records_are_known_though_another_game_loads_their_rules(installed):
+def test_records_of_a_game_that_another_game_imports_are_recognized(installed):
     assert games.rules_of(np.zeros(1, np.dtype([("inner", "u1")]))).name == "inner"

@@ -1,9 +1,6 @@
-"""What batched self-play does, whatever the game."""
+"""Batched self-play, for every game."""
 
 from __future__ import annotations
-
-import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -24,7 +21,7 @@ def batch(case, num_envs, **options):
 
 
 def snapshot(env, n):
-    """What the first games of a batch show."""
+    """The outputs for the first games of a batch."""
     return [getattr(env, name)[:n].tobytes() for name in OUTPUTS]
 
 
@@ -107,23 +104,22 @@ def test_wrong_actions_change_nothing(case):
 
 
 @cases
-def test_saved_and_copied_games_go_on_like_the_originals(case):
+def test_saved_games_continue_like_the_originals(case):
     env, other = batch(case, 5, seed=2), batch(case, 5, seed=99)
     list(played(env, 10))
-    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     other.restore(env.save())
     names = [getattr(env, name) for name in OUTPUTS]
     for _ in range(40):
-        for one in (env, other, *twins):
+        for one in (env, other):
             one.step(one.random_actions)
-        assert all(snapshot(env, 5) == snapshot(one, 5) for one in (other, *twins))
+        assert snapshot(env, 5) == snapshot(other, 5)
     assert all(getattr(env, name) is array for name, array in zip(OUTPUTS, names, strict=True))
     with pytest.raises(ValueError, match="this environment needs"):
         batch(case, 6).restore(env.save())
 
 
 @cases
-def test_what_is_left_out_does_not_change_the_games(case):
+def test_games_without_masks_and_observations_are_the_same(case):
     full, bare = batch(case, 5, seed=2), batch(case, 5, seed=2, masks=False, observations=False)
     assert (len(bare.masks), len(bare.observations)) == (0, 0)
     for one, other in zip(played(full, 40), played(bare, 40), strict=True):
@@ -133,7 +129,7 @@ def test_what_is_left_out_does_not_change_the_games(case):
 
 @cases
 def test_states_from_outside_are_checked(case):
-    """Random bytes would make kernels write beyond their arrays; no state of a batch is over."""
+    """With random bytes kernels would write beyond arrays; no state of a batch may be over."""
     env, rng = batch(case, 5, seed=3), np.random.default_rng(0)
     before = snapshot(env, 5)
     for _ in range(20):
@@ -163,7 +159,7 @@ def test_states_from_outside_are_checked(case):
         lambda saved: {"states": saved["states"]},
     ],
 )
-def test_what_was_not_saved_cannot_be_restored(change):
+def test_other_arrays_than_the_saved_ones_are_refused(change):
     env = nmbr9_v0.SelfPlayBatch(5, seed=3, players=2)
     before = snapshot(env, 5)
     with pytest.raises(ValueError, match="the saved games have the arrays"):

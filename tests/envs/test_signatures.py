@@ -1,4 +1,4 @@
-"""Signatures of environments: every option with its default, which type checkers know."""
+"""Signatures of environments: every option with its default, also for type checkers."""
 
 from __future__ import annotations
 

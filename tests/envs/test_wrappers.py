@@ -1,4 +1,4 @@
-"""Games are played in the wrappers of which ``docs/use/wrappers.md`` says that they work."""
+"""Games in the wrappers that work according to ``docs/use/wrappers.md``."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Check = Callable[[], object]
 
 
 def wrapped(library, name, *args, **kwargs):
-    """Puts environments into a wrapper of a library; without it, where this version has none."""
+    """Return a function that puts an environment into a wrapper of a library."""
     return lambda env: getattr(library, name)(env, *args, **kwargs)
 
 
 def first_of(mask):
-    """The first legal action, or 0 where nothing is legal and the action does not count."""
+    """The first legal action; 0 if nothing is legal, since the action is ignored."""
     return int(np.asarray(mask).argmax())
 
 
@@ -53,7 +53,7 @@ def one_row(space):
 
 
 def play_alone(env):
-    """The masks of a game, and whether it was cut off."""
+    """The masks of a game, each with whether the game was truncated."""
     observation, info = env.reset(seed=3)
     steps, over = [(np.asarray(info["action_mask"]).tolist(), False)], False
     while not over:
@@ -65,7 +65,7 @@ def play_alone(env):
 
 
 def alone(wrap, **options):
-    """The game in the wrapper is the game without it, which a wrapper may cut off."""
+    """Return a check that the game in the wrapper is the game without it, perhaps truncated."""
 
     def check():
         env = wrap(gymnasium.make(NAME, **GAME, **options))
@@ -129,12 +129,12 @@ NOT_SAME = ALL[1:]
 
 
 def masks_of(infos):
-    """The masks of infos, which a wrapper may have made a list."""
+    """The masks of infos, which may be a list of a wrapper."""
     return [info.get("action_mask") for info in infos] if isinstance(infos, list) else infos["action_mask"]
 
 
 def play_many(envs):
-    """Masks and ends of seven steps, in which games end and the next ones begin."""
+    """The masks and ends of seven steps, during which games end and others begin."""
     seen, masks = [], masks_of(envs.reset(seed=3)[1])
     for _ in range(7):
         _, _, terminations, _, infos = envs.step(np.array([first_of(mask) for mask in masks]))
@@ -146,7 +146,7 @@ def play_many(envs):
 
 
 def batch(wrap, modes=ALL, **options):
-    """Games in the wrapper are the games without it."""
+    """Return a check that the games in the wrapper are the games without it."""
 
     def check():
         for mode in modes:
@@ -208,7 +208,7 @@ MANY: dict[str, Check] = {
 
 
 def play_turns(env):
-    """A game by turns: what ``last`` returned."""
+    """The results of ``last`` in a game with turns."""
     steps: list[Any] = []
     env.reset(seed=3)
     for agent in env.agent_iter():
@@ -219,7 +219,7 @@ def play_turns(env):
 
 
 def play_at_once(env):
-    """A game in which all act at once: the actions and rewards."""
+    """The actions and rewards of a game in which all act at once."""
     steps: list[Any] = []
     seen, _ = env.reset(seed=3)
     while env.agents:
@@ -291,7 +291,7 @@ FILMS = ("RecordVideo", "RecordVideoParallel")
 
 
 def listed(title):
-    """The wrappers of a library in the lists of the page: those that work, and all others."""
+    """The wrappers of a library that work according to the page, and all others on it."""
     section = PAGE.read_text(encoding="utf-8").partition(f"## {title}\n")[2].partition("\n## ")[0]
     work: set[str] = set()
     others: set[str] = set()
@@ -326,7 +326,7 @@ def test_games_are_played_in_it(name, check, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("title", LIBRARIES)
-def test_the_page_knows_every_wrapper(title):
+def test_the_page_lists_every_wrapper(title):
     checks, there = LIBRARIES[title]
     work, others = listed(title)
     assert there <= work | others
