@@ -101,6 +101,7 @@ def test_the_better_half_of_the_candidates_goes_on(weights):
     game = played(8, seed=9)
     assert list(agent._search(game.state, 0, work, streams)) == [12, 12, 6, 3, 2]
     assert list(agent._search(game.state, 0, work, streams, results=8))[::2] == [12, 12, 6, 3, 2]
+    agent = ChampionAgent(weights, evaluations=20_000)
     spent = [agent._spent(work, 0.0) for _ in agent._search(game.state, 0, work, streams)]
     assert [round(4 * share) for share in spent] == [0, 1, 2, 3, 4]  # equal shares of the budget
 
