@@ -3,9 +3,8 @@
 python benchmarks/accelerator.py [--config FILE] [--set KEY=VALUE ...] [--devices NAME ...] [--seconds N]
                                  [--json] [--write]
 
-Collecting is playing with the policy, learning what follows; the whole is both, one after the other. The
-shares are those of the parts when they are measured one by one, on one thread. It needs no network, and ends
-within four minutes.
+Collecting plays with the policy, learning updates it, and the whole is both in turn. The shares are those of
+parts that are measured one by one on one thread. It needs no network and takes at most four minutes.
 """
 
 import argparse
@@ -30,7 +29,7 @@ def measure(config: Path, overrides: list[str], device: str, seconds: float) -> 
     """Turns per second on a device and the shares of the parts, after one iteration that warms up."""
     trainer = make_trainer(load_config(config, [*overrides, f"device={device}"]))
     assert isinstance(trainer, PpoTrainer), f"{config} is no configuration of ppo"
-    for _ in range(trainer.config.league.opponents):  # as later, with past selves
+    for _ in range(trainer.config.league.opponents):  # past selves, as later in training
         trainer.pool.add(trainer.network)
     trainer.step()
     iterations, collecting, began = 0, 0.0, time.perf_counter()
@@ -68,7 +67,9 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Measures training on the CPU and on a GPU.")
     parser.add_argument("--config", type=Path, default=Path("configs/ppo.yaml"), metavar="FILE")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="values that differ")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="KEY=VALUE", help="keys of the configuration to change"
+    )
     parser.add_argument("--devices", nargs="+", default=["cpu"] + ["cuda"] * torch.cuda.is_available())
     parser.add_argument("--threads", type=int, default=usable_cores(), metavar="N")
     parser.add_argument("--seconds", type=float, default=20, metavar="N", help="on each device")

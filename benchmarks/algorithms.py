@@ -2,9 +2,9 @@
 
 python benchmarks/algorithms.py runs/ppo runs/maskable_ppo runs/alphazero [--minutes 5 10 20 40] [--json PATH]
 
-Takes the newest checkpoint of every run that was there after so many minutes of training, and the last one,
-and plays each against greedy in the same paired games: the bare policy and, where the policy can be searched
-with, also with some simulations per move. Minutes are those that the run spent on playing and learning.
+Measures the newest checkpoint of every run after each number of minutes of training, and the last one. Each
+plays the same paired games against greedy: the policy alone and, if a search can use it, also with some
+simulations per move. The minutes of evaluations are not counted.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from patchwork_env.learning.system import describe_setup
 
 OPPONENT = "greedy"
 WITH_NETWORK = ("ppo", "alphazero")
-"""The algorithms whose policies a search can plan with."""
+"""The algorithms whose policies a search can use."""
 
 
 def trained(run: Path) -> list[tuple[float, int, Path]]:

@@ -3,7 +3,7 @@
     python benchmarks/analysis.py [--agent SPEC] [--game FILE] [--every N] [--json] [--write]
     python benchmarks/analysis.py --changes N [--agent SPEC] [--json]
 
-The first position is analyzed once before, which loads or compiles the code. Times are what a user waits for.
+The first position is analyzed once beforehand, to load or compile the code. Times are of the clock.
 
 With ``--changes`` it compares the probability to win of a move with that of the position after the move. In a
 position of each of N games, a random one of the listed moves that have a probability is played. Then the next
@@ -35,7 +35,7 @@ _GAME = Path(__file__).parents[1] / "examples" / "game.txt"
 
 
 def seconds(positions: list[Game], agent: Agent) -> list[float]:
-    """Seconds that the analysis of each position takes."""
+    """The seconds that each analysis takes."""
     agents.analyse(positions[0], agent)
     times = []
     for position in positions:
@@ -86,7 +86,7 @@ def report_changes(found: list[float], as_json: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--agent", metavar="SPEC", default=ANALYST, help="who analyzes (default: %(default)s)"
+        "--agent", metavar="SPEC", default=ANALYST, help="the agent that analyzes (default: %(default)s)"
     )
     parser.add_argument("--game", type=Path, metavar="FILE", default=_GAME, help="default: examples/game.txt")
     parser.add_argument("--every", type=int, default=1, help="analyze every N-th position (default: 1)")

@@ -2,9 +2,9 @@
 
 python benchmarks/best_response.py [--opponent SPEC] [--steps N] [--seeds N ...] [--games N] [--write]
 
-A policy that learned by self-play may have weaknesses that its usual opponents never meet. A learner that
-plays against it alone finds them. The share of games that this best response wins bounds from below how far
-the policy is from one that cannot be exploited. The learner is MaskablePPO with the network of the game.
+A policy that learned by self-play may have weaknesses that its usual opponents never find. A learner that
+plays only against it finds them. The share of games that this best response wins is a lower bound of how
+exploitable the policy is. The learner is MaskablePPO with the network of the game.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from patchwork_env.learning.toolbox import Reward
 
 
 def best_response(opponent: str, steps: int, seed: int, games: int) -> MatchResult:
-    """Return the match of a new policy with the opponent, after so many decisions against it."""
+    """Return the match of a new policy with the opponent, after a number of decisions against it."""
     reward = Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)
     env = SelfPlayVecEnv(64, opponent, seed=seed, rewards=reward)
     model = MaskablePPO(

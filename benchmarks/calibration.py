@@ -1,9 +1,9 @@
-"""Compares the probabilities to win and the margins that the champion states with how its games end.
+"""Compares the probabilities to win and the margins that the champion states with the results of its games.
 
     python benchmarks/calibration.py [--agent SPEC] [--games N] [--every N] [--seed S] [--workers N] [--write]
 
-The agent plays games with itself. In one of N positions with a choice, drawn at random, it says what it
-expects; those where it knows who wins are left out. Intervals take a game as one sample.
+The agent plays against itself. In one of N positions with a choice, drawn at random, it states its
+expectations; positions with a known winner are left out. In intervals, a game is one sample.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from patchwork_env.patchwork.components import LAST_SPACE
 
 TENTHS = 10
 SPACES, LAST_STAGE = 20, 4
-"""The spaces left of a stage, of both players together, and the number of the last stage, the first turns."""
+"""The size of a stage in spaces left of both players together, and the number of the stage of first turns."""
 Table = npt.NDArray[np.float64]
 
 
@@ -42,7 +42,7 @@ class Statement(NamedTuple):
 def load(spec: str) -> ChampionAgent:
     agent = agents.load(spec)
     if not isinstance(agent, ChampionAgent):
-        raise ValueError(f"agent {spec!r} does not say how likely it is to win")
+        raise ValueError(f"agent {spec!r} states no probability to win")
     return agent
 
 

@@ -3,13 +3,12 @@
     python benchmarks/champion.py [--agent SPEC] [--levels LEVEL …] [--moves N] [--games N]
         [--self-play N] [--seed S] [--json] [--write]
 
-Moves are those with a choice, taken from games of the agent against itself at its first level, evenly from
-beginning to end. Their times are those of the processor, on one thread, so that other work on the machine
-matters little. The same goes for the time of a position in a tree, with all that belongs to it. What two
-threads bring is of the clock, the median over positions searched with one and with two in turn. In matches
-every circle is played from both seats; each level meets the one before it, and the first one the same value
-without a search if the agent is given as the folder of a checkpoint. Games of the first level with itself
-show how many points and empty cells there are for each thing to play for.
+Moves with a choice come from games of the agent at its first level against itself, evenly from beginning to
+end. Their times, and the time per position of a tree, are processor times on one thread, so that other work
+on the machine matters little. The speedup of two threads is by the clock: the median over positions that are
+searched with one and with two threads in turn. In matches every circle is played from both seats. Each level
+plays the one before it; the first one plays the same value without a search if the agent is the folder of a
+checkpoint. Games of the first level against itself show points and empty cells for each aim.
 """
 
 import argparse
@@ -35,7 +34,7 @@ _NODES = 1000
 _NODES_OF_THREADS = 20_000
 """Nodes of a search whose threads are timed."""
 _GAMES = 4
-"""The least number of games that positions are taken from."""
+"""The least number of games that positions come from."""
 
 
 def positions(agent: Agent, number: int, seed: int) -> list[Game]:
@@ -64,7 +63,7 @@ def milliseconds_per_move(agent: Agent, games: list[Game]) -> dict[str, float]:
 
 
 def microseconds_per_position(spec: str, games: list[Game]) -> float:
-    """Mean over searches of the games, as far as these are in their first half; no ending is solved there."""
+    """The mean over searches of positions in the first half of a game, where no ending is solved."""
     agent, seconds, positions = agents.load(f"{spec}:nodes={_NODES}"), 0.0, 0
     assert isinstance(agent, ChampionAgent)
     for game in games:

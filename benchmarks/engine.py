@@ -3,10 +3,10 @@
     python benchmarks/engine.py [--game NAME] [--games N] [--repeats N] [--seconds S]
         [--json] [--write]
 
-The modes differ in what is written at every step: ``plain`` nothing but the games, ``mask`` also the mask of
-all actions, ``mask_observation`` also the observation of the player to move. Every figure is the median of
-repeats, taken in turn with those of the other modes, after compilation. ``bytes`` is what a step writes per
-game, and ``of fill`` how that compares with filling a large array with a constant, on one core.
+The modes differ in the outputs of a step: ``plain`` writes only the games, ``mask`` also the mask of all
+actions, ``mask_observation`` also the observation of the player to move. Every figure is the median of
+repeats, after compilation, in turn with those of the other modes. ``bytes`` are written by a step for each
+game; ``of fill`` is their rate relative to filling a large array with a constant on one core.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _FILL_BYTES = 1 << 28
 
 
 def begin(make: MakeEnv, mode: str, games: int) -> SelfPlayBatch:
-    """Games of a mode, compiled and in the middle of play."""
+    """A batch in a mode, compiled, after 100 steps."""
     masks, observations = MODES[mode]
     env = make(games, masks=masks, observations=observations)
     for _ in range(100):

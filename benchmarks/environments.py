@@ -2,10 +2,10 @@
 
     python benchmarks/environments.py [--rounds N] [--seconds S] [--json] [--write]
 
-Every loop plays random legal actions and counts the steps of whom it plays for; choosing the action is part
-of it. The single environments all choose in the same way, from the mask. All loops take turns, round after
-round, so that a busy machine slows all of them; the table shows the median round. Seconds are those of the
-processor. Connect Four needs pygame, which the extra "render" brings.
+Every loop plays random legal actions, including their choice, and counts the steps of its players. The single
+environments all choose in the same way, from the mask. All loops take turns, round after round, so that a
+busy machine slows all of them; the table shows the median round. Seconds are those of the processor. Connect
+Four needs pygame, which the extra "render" installs.
 """
 
 import argparse
@@ -35,7 +35,7 @@ RNG = np.random.default_rng()
 
 Mask = npt.NDArray[np.int8]
 Counts = Iterator[int]
-"""The number of steps of one pass of a loop after the other."""
+"""The number of steps of each pass of a loop."""
 
 
 def choose(mask: Mask) -> int:
@@ -96,7 +96,7 @@ def self_play(env: SelfPlayBatch) -> Counts:
 
 
 def vector_env(opponent: str, num_games: int = NUM_GAMES) -> Any:
-    """The compiled batch behind ``gymnasium.make_vec``."""
+    """The compiled batch of ``gymnasium.make_vec``."""
     return gymnasium.make_vec(NAME, num_games, vectorization_mode="vector_entry_point", opponent=opponent)
 
 

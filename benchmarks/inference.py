@@ -3,9 +3,9 @@
     python benchmarks/inference.py [--policy FOLDER] [--batches N …] [--rounds N] [--seconds S]
         [--json] [--write]
 
-Without a policy: a fresh network of the standard size. "Network" is the network alone, its inputs at hand,
-"move" all that an agent does, from the states of games to its actions. All of them take turns, round after
-round; the table shows the median round. Seconds are those of the processor, on one thread, so that other work
+Without a policy, the network is new and has the default size. "Network" is the network alone with encoded
+inputs, "move" the whole agent from states to actions. They take turns, round after round; the table shows the
+median round. Seconds are those of the processor, on one thread, so that other work
 on the machine matters little.
 """
 
@@ -30,11 +30,11 @@ from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 
 _TURNS = 20
-"""Turns of random play before the positions that are evaluated: the middle of the game."""
+"""The turns of random play before the evaluated positions: the middle of the game."""
 
 Call = Callable[[], object]
 Rates = dict[str, dict[int, float]]
-"""Positions per second, by what evaluates them and the size of the batch."""
+"""Positions per second, by function and size of the batch."""
 
 
 def positions(number: int) -> States:
@@ -72,7 +72,7 @@ def calls_per_second(call: Call, seconds: float) -> float:
 
 
 def measure(network: PatchworkNetwork, batches: list[int], rounds: int, seconds: float) -> Rates:
-    """The median round of everything."""
+    """The median round of every function and size."""
     exported = OnnxAgent(policy_to_onnx(network))
     rates: Rates = {}
     for size in batches:
@@ -89,7 +89,7 @@ def measure(network: PatchworkNetwork, batches: list[int], rounds: int, seconds:
 
 
 def print_table(rates: Rates) -> None:
-    """One line for everything that was measured."""
+    """One line for every function."""
     width = max(map(len, rates))
     sizes = next(iter(rates.values()))
     print(f"{'positions per second':{width}}" + "".join(f"{f'batch {size}':>12}" for size in sizes))
@@ -99,9 +99,7 @@ def print_table(rates: Rates) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--policy", type=Path, metavar="FOLDER", help="a checkpoint (default: a fresh network)"
-    )
+    parser.add_argument("--policy", type=Path, metavar="FOLDER", help="a checkpoint (default: a new network)")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16, 256], metavar="N")
     parser.add_argument("--rounds", type=int, default=5, help="(default: 5)")
     parser.add_argument("--seconds", type=float, default=0.5, help="each and per round (default: 0.5)")

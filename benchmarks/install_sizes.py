@@ -1,11 +1,11 @@
-"""Measures how much room an installation takes, without extras and with each of them.
+"""Measures the size of an installation without extras and with each of them.
 
     python benchmarks/install_sizes.py [EXTRA …] [--torch WHEEL] [--write]
 
-Each extra is installed by uv into an environment of its own, with the CPU build of PyTorch where it needs
-PyTorch, but for ``gpu``: the extra ``train`` with the build that pip finds by itself. A size is that of all
-files of the packages, before anything is compiled; ``none`` stands for the installation without extras. All
-of them together download some gigabytes, unless uv has them in its cache.
+uv installs each extra into a new environment, with the CPU build of PyTorch if it needs PyTorch. ``gpu`` is
+the extra ``train`` with pip's default build, and ``none`` the installation without extras. A size is that of
+all files of the packages before anything is compiled. All extras together download some gigabytes, unless
+they are in uv's cache.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def extras() -> list[str]:
 
 
 def measure(extra: str, torch: Path | None) -> int:
-    """The bytes of all packages of an environment of its own, into which one extra is installed."""
+    """The bytes of all packages in a new environment with one extra."""
     with tempfile.TemporaryDirectory() as folder:
         environment, overrides = Path(folder, "environment"), Path(folder, "overrides.txt")
         overrides.write_text(f"torch @ {torch.resolve().as_uri()}\n" if torch else "", encoding="utf-8")

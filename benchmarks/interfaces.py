@@ -2,11 +2,11 @@
 
     python benchmarks/interfaces.py [NAME …] [--rounds N] [--seconds S] [--write]
 
-Random legal moves of Patchwork, choosing them included, per second of processor time; of those that talk with
-another process, per second of the clock. An interface is measured where its library is installed, and passed
-over elsewhere; with ``--write`` its old figure stays. So run it once in each of the environments that
-``make`` creates: ``.venv``, ``.venv-libraries`` and ``.venv-older``. The best round of several counts: other
-work on the machine only makes rounds slower.
+Steps are random legal moves of Patchwork, including their choice, per second of processor time, or of the
+clock where another process takes part. Interfaces without their library are skipped; with ``--write`` their
+old figures stay. So run it once in each of the environments that ``make`` creates: ``.venv``,
+``.venv-libraries`` and ``.venv-older``. The best of several rounds counts: other work on the machine only
+makes rounds slower.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from patchwork_env.patchwork_v0 import SelfPlayBatch
 MANY, FEW = 1024, 64
 """Games of a batch."""
 WORDS = re.compile(r"such as (\S+?)[;.,]?(?:\s|$)")
-"""Examples of legal moves in what servers of language models tell."""
+"""An example of a legal move in a text for language models."""
 
 
 # --- one loop for each interface --------------------------------------------------------------------------
 
 
 def game_object() -> Counts:
-    """The game by itself: a list of legal actions, and one of them."""
+    """The game object: lists the legal actions and plays one of them."""
     while True:
         game, count = Game(), 0
         while not game.is_over:
@@ -63,7 +63,7 @@ def game_object() -> Counts:
 
 
 def vector_env() -> Counts:
-    """The compiled batch behind ``gymnasium.make_vec``."""
+    """The compiled batch of ``gymnasium.make_vec``."""
     return batches(gymnasium.make_vec(NAME, MANY, vectorization_mode="vector_entry_point", opponent="random"))
 
 
@@ -134,7 +134,7 @@ def torchrl() -> Counts:
 
 
 def engine() -> Counts:
-    """A move of the agent ``random`` for every line that the engine is sent."""
+    """The engine: a move of the agent ``random`` for every line."""
     from patchwork_env.protocol.client import Client
 
     with Client([sys.executable, "-m", "patchwork_env.cli", "engine", "--agent", "random"]) as client:
@@ -217,8 +217,8 @@ class Interface(NamedTuple):
 
     Attributes:
         make: Makes the loop that is measured.
-        library: The module without which it is passed over; empty for none.
-        clock: The seconds that count.
+        library: The module that it needs; empty for none.
+        clock: The clock of its seconds.
     """
 
     make: Callable[[], Counts]

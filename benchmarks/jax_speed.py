@@ -2,8 +2,8 @@
 
     taskset -c 0 python benchmarks/jax_speed.py [--num-envs N …] [--steps N] [--write]
 
-A step is ``jax.jit(jax.vmap(env.step))`` with a random legal action for each game, which are drawn before the
-clock starts; games that are over begin anew between steps. A speed is that of the median step. With
+A step is ``jax.jit(jax.vmap(env.step))`` with a random legal action for each game, drawn before the clock
+starts; games that are over are reset between steps. A speed is that of the median step. With
 ``taskset`` JAX has one core.
 """
 

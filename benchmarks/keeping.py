@@ -1,8 +1,8 @@
-"""Keeps what benchmarks measure in benchmarks/figures, of which ``tools/figures.py`` makes tables.
+"""Stores the figures of benchmarks in benchmarks/figures, from which ``tools/figures.py`` makes tables.
 
-A file NAME.json has the machine, the day and the command of its last measurement, and its figures by name. A
-figure has a value and a unit, and where there is one an interval; one that was measured elsewhere, on another
-day or by another command has that as well.
+A file NAME.json has the machine, the date and the command of its last measurement, and its figures by name. A
+figure has a value, a unit and, if known, an interval. A figure of another measurement also has its own
+machine, date or command.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def add_write_option(parser: argparse.ArgumentParser) -> None:
 def figure(
     value: float, unit: str, interval: tuple[float, float] | None = None, **more: Any
 ) -> dict[str, Any]:
-    """A figure; ``unit`` is one of those of ``tools/figures.py``."""
+    """A figure; ``tools/figures.py`` has the units."""
     ends = {"interval": [_rounded(end) for end in interval]} if interval else {}
     return {"value": _rounded(value), "unit": unit, **ends, **more}
 
@@ -51,14 +51,14 @@ def of_unit(unit: str, values: Mapping[str, float]) -> Figures:
 
 
 def keep(name: str, figures: Figures, folder: Path) -> None:
-    """Writes figures into ``NAME.json`` of a folder, which keeps those that were not measured now."""
+    """Writes figures into ``NAME.json`` of a folder; other figures in the file stay."""
     command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *_without_write(sys.argv[1:])])
     now = dict(zip(MEASURED, (describe_machine(), datetime.date.today().isoformat(), command), strict=True))
     write(name, now, figures, folder)
 
 
 def write(name: str, now: dict[str, str], figures: Figures, folder: Path) -> None:
-    """Writes figures of which ``now`` says how they were measured, as :func:`keep` does."""
+    """Writes figures as :func:`keep` does; ``now`` has their machine, date and command."""
     path, known = folder / f"{name}.json", Figures()
     if path.is_file():
         old = json.loads(path.read_text(encoding="utf-8"))

@@ -3,11 +3,10 @@
 python benchmarks/maskable_ppo.py [--envs N ...] [--rounds N] [--decisions N] [--threads N] [--json]
                                   [--write]
 
-The same algorithm with the same network, batches and opponent: on processes with one Gymnasium environment
-each, and on the batch; and on the batch with the network of the game, ``PatchworkPolicy``, which skips
-illegal actions, as ``algorithm: maskable_ppo`` runs it. Iterations of the three take turns, and figures are
-medians: what else happens on the machine slows down all of them, but processes less, for there are many of
-them. So measure on an idle one.
+The first two ways use the same algorithm, network, minibatches and opponent: on processes with one Gymnasium
+environment each, and on the batch. The third one uses the batch with the network of the game,
+``PatchworkPolicy``, which skips illegal actions, as ``algorithm: maskable_ppo`` does. Iterations of the three
+take turns, and figures are medians. Measure on an idle machine: other work slows the many processes less.
 """
 
 import argparse
@@ -38,7 +37,7 @@ NET_ARCH = [256, 256]
 
 
 class Clock(BaseCallback):
-    """Seconds that the last rollout took."""
+    """Measures the seconds of the last rollout."""
 
     rollout = 0.0
 
@@ -67,7 +66,7 @@ Policy = str | type[MaskableActorCriticPolicy]
 
 
 def make_model(env: VecEnv, policy: Policy, threads: int, decisions: int) -> MaskablePPO:
-    """sb3-contrib's own policy and buffer, or ours with threads."""
+    """A model with sb3-contrib's policy and buffer, or with ours and threads."""
     policy_kwargs: dict[str, Any] = {"net_arch": NET_ARCH, "activation_fn": torch.nn.ReLU}
     options: dict[str, Any] = {}
     if policy != "MlpPolicy":

@@ -39,14 +39,14 @@ TURNS = (0, 10, 20, 30)
 GAMES = 16
 """Positions of each stage."""
 BUDGETS = (10_000, 100_000, 1_000_000)
-"""Positions that the solver may look at."""
+"""The budgets of the solver, in positions."""
 MOST_SPACES = 32
-"""Spaces of the time track that both players together have left in an ending, at most."""
+"""The most spaces of the time track that both players together have left in an ending."""
 SPACES_PER_ROW = 4
 
 
 def positions(turn: int) -> list[Game]:
-    """Greedy games after so many turns."""
+    """Greedy games after a number of turns."""
     games, greedy = [Game(seed=seed) for seed in range(GAMES)], GreedyAgent()
     for game in games:
         for _ in range(turn):
@@ -75,7 +75,7 @@ def play_randomly(states: States, streams: npt.NDArray[np.uint64], repeats: int)
 
 
 def seconds_of(function: Callable[[], object]) -> float:
-    """Processor time of a call, compiled before."""
+    """The processor time of a call, already compiled."""
     began = time.process_time()
     function()
     return time.process_time() - began
@@ -125,7 +125,7 @@ def spaces_left(game: Game) -> int:
 
 
 def measure_solver(number: int) -> list[dict[str, float]]:
-    """Per distance from the end: how many positions there were, and which share each budget solves."""
+    """Per distance from the end: the number of positions, and the share that each budget solves."""
     solver, rows = new_solver(), []
     games = endings(number)
     solve(games[0].state, 0, 1, solver, False)
@@ -168,7 +168,7 @@ def print_speed(rows: list[dict[str, float]]) -> None:
 
 def print_solver(rows: list[dict[str, float]]) -> None:
     """One line per distance from the end."""
-    print("\nendings solved: the margin, or at least the winner, within so many quilts looked at")
+    print("\nendings solved: the margin, or at least the winner, by the number of quilts examined")
     print("spaces left  endings" + "".join(f"  {name}" for name in rows[0] if name[0] in "mw"))
     for row in rows:
         line = (

@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py [--write]
 
-Every figure comes from a process of its own, which does the same with two sizes: the peak of the larger one,
-and the growth per unit between both.
+Every row runs two processes, which differ in one size. Its figures are the peak of the larger one and the
+growth per unit between both.
 """
 
 import argparse

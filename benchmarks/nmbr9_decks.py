@@ -1,13 +1,12 @@
-"""Measures what an agent scores alone at NMBR 9, with the decks of nmbr9_decks.txt.
+"""Measures the scores of an agent alone at NMBR 9 with the decks of nmbr9_decks.txt.
 
     python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--workers N]
                                      [--cluster ADDRESS] [--keep DIR] [--json FILE]
     python benchmarks/nmbr9_decks.py --write
 
 The file holds 1000 decks of the published game, shuffled with seed 9, a line of digits each, the first card
-first. They are unknown to the agent unless --known is given. With --keep every game is kept as soon as it has
-ended, and the same command goes on after a stop. Needs numpy, numba, gymnasium and pettingzoo; and what the
-agent needs.
+first. They are unknown to the agent unless --known is given. With --keep every game is stored when it ends,
+and the same command resumes after a stop. Needs the package without extras and the libraries of the agent.
 """
 
 import argparse
@@ -50,7 +49,7 @@ FORMAT, VERSION = "patchwork-env decks", 1
 STORE_VERSION = 2
 QUANTILES = (5, 25, 50, 75, 95)
 PAUSE = 10.0
-"""Seconds between two reports of how far the games are."""
+"""The seconds between two progress reports."""
 BIN = 10
 """The range of scores, in points, that a row of the histogram covers."""
 LONGEST_BAR = 50
@@ -76,14 +75,16 @@ def main() -> int:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0], epilog=help_on_agents())
-    parser.add_argument("agent", metavar="AGENT", nargs="?", help="who is measured")
-    parser.add_argument("--decks", type=int, metavar="N", help="how many; default: all of the file")
+    parser.add_argument("agent", metavar="AGENT", nargs="?", help="the agent that is measured")
+    parser.add_argument(
+        "--decks", type=int, metavar="N", help="the number of decks (default: all of the file)"
+    )
     parser.add_argument("--first", type=int, metavar="K", default=0, help="number of the first (default: 0)")
     parser.add_argument("--file", type=Path, default=FILE, help="the decks (default: nmbr9_decks.txt)")
     parser.add_argument("--known", action="store_true", help="show the agent the whole deck")
     parser.add_argument("--seed", type=int, default=0, help="seed of the agent (default: 0)")
     add_worker_options(parser, 1)
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep all games, to go on after a stop")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="store all games, to resume after a stop")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--write", action="store_true", help="write nmbr9_decks.txt anew")
     options = parser.parse_args()
@@ -93,7 +94,7 @@ def parse() -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Plays the decks that have not been played yet, and shows and writes the result."""
+    """Plays the decks that are not stored, and shows and writes the result."""
     decks = dict(enumerate(read_decks(options.file)))
     end = len(decks) if options.decks is None else options.first + options.decks
     if not 0 <= options.first < end <= len(decks):
@@ -125,7 +126,7 @@ class DeckGame(NamedTuple):
     Attributes:
         deck: The number of the deck.
         score: The points that the agent scored.
-        tiles: How many tiles lie on each level, the table itself first.
+        tiles: The number of tiles on each level, the table itself first.
         seconds: The time that the agent took for all of its moves, in seconds.
         longest: The time that the agent took for its slowest move, in seconds.
         notation: The game in notation, which ``Game.from_notation`` replays.
@@ -140,7 +141,7 @@ class DeckGame(NamedTuple):
 
 
 def reporter(number: int) -> Callable[[DeckGame], None]:
-    """Return a function that reports now and then how many decks have been played."""
+    """Return a function that reports the progress every :data:`PAUSE` seconds."""
     said, scores = monotonic(), []
 
     def report(game: DeckGame) -> None:
@@ -270,21 +271,20 @@ def play_decks(
     done: Callable[[DeckGame], object] | None = None,
     store: GameStore | None = None,
 ) -> DecksResult:
-    """Has an agent play decks of NMBR 9 alone.
+    """Plays decks of NMBR 9 with an agent alone.
 
-    If the order is unknown, the agent is shown games in which the cards to come lie in another, random order:
-    it can read the real one nowhere. The agent is reseeded for each deck, from ``seed`` and
-    the number of the deck. So equal seeds give equal results whatever the number of processes, unless the
-    agent looks at the clock.
+    If the order is unknown, later cards have another, random order in the games that the agent gets. The
+    agent is reseeded for each deck, from ``seed`` and the number of the deck. So equal seeds give equal
+    results for any number of processes, unless the agent uses the clock.
 
     Args:
         agent: The agent, which must play NMBR 9.
         decks: The decks by their numbers, at least one.
         order: ``"unknown"``, or ``"known"`` to show the agent the whole deck.
         seed: The seed of random numbers.
-        workers: What plays the decks.
+        workers: The number of processes, or a cluster.
         done: Called with every game as it ends.
-        store: What keeps the games; those that it holds are not played again.
+        store: The store of games; stored games are not played again.
     """
     agent.check_game(NMBR9)
     jobs = [Job(number, tuple(check_deck(deck)), order, seed) for number, deck in decks.items()]
@@ -301,7 +301,7 @@ def play_decks(
 
 
 def kept_game(store: GameStore, job: Job) -> DeckGame:
-    """The game of a job that a store keeps; ValueError if it is damaged, or another."""
+    """The stored game of a job; ValueError if it is damaged or of another job."""
 
     def parse(kept: Any) -> DeckGame:
         game, times = Game.from_notation(kept["notation"]), (kept["seconds"], kept["longest"])

@@ -1,4 +1,4 @@
-"""Measures the levels for people: each against the one below, and against agents that do not change.
+"""Measures the levels for people: each against the level below, and against fixed agents.
 
     python benchmarks/partners.py [--game GAME] [--games N] [--anchor-games N] [--anchors SPEC ...] [--seed S]
 
@@ -18,13 +18,13 @@ from patchwork_env.learning.evaluation.tables import Column, Table
 from patchwork_env.learning.system import describe_setup
 
 ANCHORS = {PATCHWORK: ("random", "greedy", "champion:instant"), NMBR9: ("random", "greedy")}
-"""The agents that every level meets."""
+"""The agents that every level plays."""
 FIGURES = {PATCHWORK: ("score", "empty_cells"), NMBR9: ("score",)}
 """The figures of the level's own games."""
 
 
 def pairings(game: str, anchors: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Return the pairs of players, each with whether they are two levels in a row."""
+    """Yield the pairs of players, and whether both are neighboring levels."""
     levels = [f"partner:level={level}" for level in range(BEGINNER, CHAMPION + 1)]
     for lower, higher in itertools.pairwise(levels):
         yield higher, lower, True

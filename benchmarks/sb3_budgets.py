@@ -1,11 +1,11 @@
-"""Measures what MaskablePPO of sb3-contrib reaches with small budgets, over seeds.
+"""Measures the win rates of sb3-contrib's MaskablePPO with small budgets, over seeds.
 
 python benchmarks/sb3_budgets.py [--steps N ...] [--seeds N ...] [--games N] [--write]
 
-Runs the first script of docs/train/sb3.md, as it stands there, with other numbers of decisions and seeds; and
-once more for every seed with ``MlpPolicy``, the stock policy with a plain layer of 2026 outputs, in place of
-the network of the game. Minutes are those of the processor for ``learn``, so that other work on the machine
-matters little; the script has one thread. The models play against greedy and random afterwards.
+Runs the first script of docs/train/sb3.md with other numbers of decisions and seeds. Another run for every
+seed has ``MlpPolicy``, sb3-contrib's policy with a plain layer of 2026 outputs, instead of the network of the
+game. Minutes are processor times of ``learn`` on one thread, so that other work on the machine matters
+little. The models then play against greedy and random.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def script(page: Path, policy: str, steps: int, seed: int, games: int) -> str:
     for pattern, replacement in changes:
         code, times = re.subn(pattern, replacement, code, flags=re.MULTILINE)
         if times != 1:
-            raise ValueError(f"{page} has {times} times what should be there once: {pattern}")
+            raise ValueError(f"{page} has {times} matches of {pattern}; there must be one")
     return code
 
 

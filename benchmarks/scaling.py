@@ -3,8 +3,8 @@
 python benchmarks/scaling.py [--configs FILE ...] [--set KEY=VALUE ...] [--workers N ...]
     [--rounds N] [--seconds S] [--json]
 
-Needs Ray. Runs of several kinds have their turns one after the other, several times over, since other work on
-the machine slows some turns: the figures are medians over the rounds. Processor time hardly depends on it.
+Needs Ray. Other work on the machine slows some turns, so the ways to run take turns in several rounds, and
+figures are medians over the rounds. Processor times hardly depend on it.
 """
 
 import argparse
@@ -68,7 +68,7 @@ WAYS = (Way(0, 1), Way(0, 2), Way(1, 1), Way(1, 1, True), Way(2, 2), Way(2, 1, T
 
 
 class Runner:
-    """A run that goes on from one turn to the next.
+    """A run that continues from turn to turn.
 
     Args:
         path: The file of its configuration.
@@ -82,7 +82,7 @@ class Runner:
         self.turn(0.0)
 
     def turn(self, seconds: float) -> Figures:
-        """Measures iterations for so many seconds, one at least; returns the figures."""
+        """Measures iterations for a number of seconds, at least one; returns the figures."""
         trainer = self.trainer
         trainer.step()  # an iteration for which games are ready, if they are played ahead
         before, began, cpu = trainer.steps, time.perf_counter(), time.process_time()
@@ -92,7 +92,7 @@ class Runner:
         passed, cpu = time.perf_counter() - began, time.process_time() - cpu
         games = (trainer.steps - before) / TURNS_PER_GAME
         if trainer.playing is not None:
-            trainer.playing.result()  # the next turn is of another run
+            trainer.playing.result()  # before the turn of another run
         return {
             "games_per_second": games / passed,
             "learner_idle_share": mean("time/share_of_time_collecting", lines),
@@ -105,7 +105,7 @@ def shared_trainer(path: Path, settings: list[str]) -> RemoteTrainer:
     config = load_config(path, settings)
     trainer = make_trainer(config)
     if not isinstance(trainer, RemoteTrainer):
-        raise ValueError(f"algorithm is {config.algorithm!r}, whose games no workers of ours play")
+        raise ValueError(f"algorithm is {config.algorithm!r}, which has no workers of this package")
     return trainer
 
 
@@ -146,7 +146,7 @@ def measure_parts(path: Path, settings: list[str], workers: int) -> Figures:
             "bytes of results": float(len(pickle.dumps(results))),
             "seconds to join results": timed(lambda: trainer.combine(results)),
         }
-        if isinstance(jobs[0], np.ndarray):  # a job of no games can be had
+        if isinstance(jobs[0], np.ndarray):  # jobs can be empty
             empty = [jobs[0][:0]] * EMPTY_JOBS
             seconds = timed(lambda: list(pool.imap(play_job, work, empty)))
             figures["seconds for an empty job"] = seconds / EMPTY_JOBS

@@ -1,11 +1,11 @@
-"""Measures how fast games of Patchwork are searched, on one thread, and what of it is the search itself.
+"""Measures the speed of searches of Patchwork on one thread, and the time of the search itself.
 
     python benchmarks/search.py [--policy FOLDER] [--batches N …] [--simulations N] [--rounds N]
         [--json] [--write]
 
-Positions are those of the middle of games, some 170 legal actions each. Without a policy: a fresh network of
-the standard size. "Search" is everything but the evaluations: the trees and the rules. Times are processor
-times; the table shows the median round.
+Positions are from the middle of games, with some 170 legal actions each. Without a policy, the network is new
+and has the default size. "Search" is everything except the evaluations: the trees and the rules. Times are
+processor times; the table shows the median round.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _TURNS = 20
 
 
 def positions(number: int) -> States:
-    """States from the middle of games, all of which have a choice."""
+    """States from the middle of games, all with a choice."""
     env = SelfPlayBatch(number, seed=1, masks=False, observations=False)
     greedy = GreedyAgent()
     for turn in range(_TURNS):
@@ -74,9 +74,7 @@ def measure(network: PatchworkNetwork, batch: int, simulations: int, rounds: int
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--policy", type=Path, metavar="FOLDER", help="a checkpoint (default: a fresh network)"
-    )
+    parser.add_argument("--policy", type=Path, metavar="FOLDER", help="a checkpoint (default: a new network)")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 16, 256], metavar="N")
     parser.add_argument("--simulations", type=int, default=64, help="per game (default: 64)")
     parser.add_argument("--rounds", type=int, default=9, help="(default: 9)")

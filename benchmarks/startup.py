@@ -1,12 +1,12 @@
-"""Measures what a user waits for: the import, and the first move with a cold and with a warm cache.
+"""Measures the waiting times of users: the import, and the first move with a cold and a warm cache.
 
     python benchmarks/startup.py [NAME ...] [--repeats N] [--json] [--write]
 
-Every figure comes from processes of its own; "cold" ones start with an empty folder for Numba's cache. Python
-keeps the bytecode of modules, as it does for users, though the environment may say that it must not. CPU
-is the time of the processor, user and system, with the start of the interpreter and all threads; wall is the
-time that passes. The table shows the medians of the repeats, in seconds. Names choose the rows that have
-them in their title, such as ``champion``; without names there are all.
+Every figure comes from new processes; "cold" ones start with an empty folder for Numba's cache. Python
+stores the bytecode of modules, as for users, even if the environment disables it. CPU is the processor time,
+user and system, with the start of the interpreter and all threads; wall is the time of the clock. The table
+shows the medians of the repeats, in seconds. Names such as ``champion`` choose the rows with such a title; by
+default all.
 """
 
 import argparse
@@ -89,7 +89,7 @@ class Seconds(NamedTuple):
 
 
 class Start(NamedTuple):
-    """The starts of one kind of process: with an empty cache, and with the one that this left."""
+    """The times of a process with an empty cache, and of a second one with the cache of the first."""
 
     cold: Seconds
     warm: Seconds
@@ -99,7 +99,7 @@ Timings = dict[str, list[Start]]
 
 
 def codes() -> dict[str, str]:
-    """A start to measure: a title, and the code of a process."""
+    """The code of every process to measure, by title."""
     rows = {
         "import": IMPORT,
         "first move of a game": GAME.format(game="patchwork"),
@@ -109,7 +109,7 @@ def codes() -> dict[str, str]:
         "first step of a batch": BATCH.format(game="patchwork"),
         "first step of a batch of NMBR 9": BATCH.format(game="nmbr9"),
     }
-    known_deck = ', order="known"'  # which `beam` asks for
+    known_deck = ', order="known"'  # for `beam`
     for game, options, specs in (("patchwork", "", PATCHWORK_AGENTS), ("nmbr9", known_deck, NMBR9_AGENTS)):
         for spec in filter(known, specs):
             rows[f"first move of {spec}"] = AGENT.format(game=game, spec=spec, options=options)

@@ -4,7 +4,7 @@
                                   [--workers N] [--cluster ADDRESS]
 
 Every circle of Patchwork is played from both seats, every deck of NMBR 9 once by both. The first table shows
-ratings and how the agents play, the second one who beats whom; see docs/measure/tournaments.md.
+ratings and figures of play, the second one win rates; see docs/measure/tournaments.md.
 """
 
 import argparse

@@ -3,8 +3,8 @@
     python benchmarks/torchrl_speed.py [--game nmbr9] [--num-envs N …] [--rounds N] [--write]
 
 ``steps`` draws an action for every game and plays it, with resets where games end (``rand_action`` and
-``step_and_maybe_reset``). ``rollout`` also stacks what 16 such steps give into one tensordict. ``batch`` is
-the compiled batch alone, without TorchRL. Speeds are those of the best round, by the processor time of one
+``step_and_maybe_reset``). ``rollout`` also stacks the results of 16 such steps into a tensordict. ``batch``
+is the compiled batch alone, without TorchRL. Speeds are those of the best round, by the processor time of one
 thread, so that other work of the machine changes them little. Needs the extra ``torchrl``.
 """
 

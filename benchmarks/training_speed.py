@@ -1,10 +1,10 @@
-"""Measures how many environment steps per second a training makes, and where the time goes.
+"""Measures the environment steps per second of a training, and the time of its parts.
 
 python benchmarks/training_speed.py [--config FILE] [--set KEY=VALUE ...] [--iterations N] [--threads N]
                                     [--json] [--write]
 
-An iteration is what is played between two updates, and the learning from it. The parts of ``ppo`` are
-measured afterwards one by one, on one thread and the states of one rollout.
+An iteration is the play between two updates, and the update. The parts of ``ppo`` are measured afterwards one
+by one, on one thread and with the states of one rollout.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from patchwork_env.learning.system import describe_setup, tune_malloc, usable_co
 
 
 def seconds(function: Callable[[], object], rounds: int = 5) -> float:
-    """Median time of a call, with all that it has a GPU do."""
+    """The median time of a call, including its work on a GPU."""
     times = []
     for _ in range(rounds):
         began = time.perf_counter()
@@ -39,7 +39,7 @@ def seconds(function: Callable[[], object], rounds: int = 5) -> float:
 
 def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
     """Steps per second overall, and the share of the time that collecting takes; medians over iterations."""
-    if isinstance(trainer, PpoTrainer) and not trainer.config.is_solo:  # as later, with past selves
+    if isinstance(trainer, PpoTrainer) and not trainer.config.is_solo:  # past selves, as later in training
         for _ in range(trainer.config.league.opponents):
             trainer.pool.add(trainer.network)
     trainer.step()
@@ -49,7 +49,7 @@ def rates(trainer: Trainer, iterations: int) -> tuple[float, float]:
 
 
 def parts(trainer: PpoTrainer) -> dict[str, float]:
-    """Seconds per iteration by what they are spent on."""
+    """The seconds per iteration of each part."""
     ppo = trainer.config.ppo
     past_selves = {number: trainer.pool.policies[number] for number in trainer.self_play.past_selves_in_play}
     rollout = trainer.self_play.collect(trainer.network, past_selves, ppo.rollout_steps, trainer.random)
@@ -82,7 +82,9 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Measures the speed of training.")
     parser.add_argument("--config", type=Path, default=Path("configs/quick.yaml"), metavar="FILE")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="values that differ")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="KEY=VALUE", help="keys of the configuration to change"
+    )
     parser.add_argument("--iterations", type=int, default=8, metavar="N")
     parser.add_argument("--threads", type=int, default=usable_cores(), metavar="N")
     parser.add_argument("--json", action="store_true", help="print the figures as the last line")

@@ -4,9 +4,9 @@
     python benchmarks/versions.py ../before [--agent SPEC] [--opponent SPEC] [--games N]
         [--sprt H0 H1] [--seed S] [--workers N] [--json]
 
-The agent is this version's, the opponent that of the version in the folder, in a process of its own. Every
-circle is played from both seats. Levels of the champion are budgets of effort, not of time: of versions that
-take different times for the same effort, compare the speed as well, with `benchmarks/champion.py` of each.
+The agent is of this version; the opponent is of the version in the folder, in another process. Every circle
+is played from both seats. Levels of the champion are budgets of effort, not of time. If the versions take
+different times for the same effort, compare the speed too, with `benchmarks/champion.py` of each.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from patchwork_env import agents
 from patchwork_env.patchwork.state import STATE
 
-# The other version runs this file, too, and may lack every module but the two above.
+# The other version runs this file, too, and may lack all modules except the two above.
 
 _SERVE = "--serve"
 
@@ -36,7 +36,7 @@ class OtherVersion(agents.Agent):
         spec: The spec of the agent, as that version understands it.
 
     Raises:
-        ValueError: The agent cannot be loaded there, or games have another form.
+        ValueError: The agent cannot be loaded there, or records of games differ.
     """
 
     games = ("patchwork",)
@@ -70,7 +70,7 @@ class OtherVersion(agents.Agent):
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise ValueError(f"{self.name} has ended; what it printed says why")
+            raise ValueError(f"{self.name} has ended; see its messages")
         return line.rstrip("\n")
 
 

@@ -4,9 +4,8 @@ python -m tools.mutants                                       # or: make mutants
 python -m tools.mutants --folder patchwork_env/search --count 20 --seed 3
 
 A mutant is the package with one expression or statement changed. The tests of its module run first, then
-those of its folder, then all others that import the module, up to the first that fails: then it is caught, as
-it is if they take too long. Those that survive are printed: most point at a test that is missing, some change
-nothing that can be seen.
+those of its folder, then all others that import the module. The mutant is caught when a test fails or the
+time is over. Mutants that survive are printed: most show a missing test, some change nothing observable.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ FOLDERS = (
     "patchwork_env/protocol",
     "patchwork_env/service",
 )
-"""The folders to mutate, each with an even share. Pictures are left out: people look at them."""
+"""The folders to mutate, each with an equal share. Pictures are left out, because people check them."""
 _ALWAYS = ("tests/test_same_seeds.py", "tests/test_hidden_information.py")
-"""Tests that all modules have, last of all."""
+"""The tests that run last for all modules."""
 _COPIED = (
     "patchwork_env",
     "tests",
@@ -67,10 +66,10 @@ _PAIRS = (
 _OPERATORS: dict[type[ast.AST], type[Any]] = {
     one: other for pair in _PAIRS for one, other in (pair, pair[::-1])
 } | {ast.Div: ast.Mult}
-"""The operator that stands in a mutant instead of another one."""
+"""The operator that replaces another one in a mutant."""
 _NAMES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all", "floor": "ceil"}
 _NAMES |= {other: one for one, other in _NAMES.items()}
-"""The function that is called in a mutant instead of another one."""
+"""The function that replaces another one in a mutant."""
 
 
 class Mutant(NamedTuple):
@@ -86,11 +85,11 @@ class Mutant(NamedTuple):
         return f"{self.file}:{self.line}: {self.before}  ->  {self.after}"
 
 
-# --- how code is changed ------------------------------------------------------------------------------------
+# --- changes of code ----------------------------------------------------------------------------------------
 
 
 def mutants_of(file: Path, folder: str) -> Iterator[tuple[Mutant, ast.Module]]:
-    """All mutants of a file, each with its module, which is that mutant until the next one is asked for."""
+    """All mutants of a file, each with the module, which is changed in place until the next one."""
     name, tree = file.relative_to(PROJECT).as_posix(), ast.parse(file.read_text(encoding="utf-8"))
     for node in _nodes(tree):
         text = _text(node)
@@ -102,7 +101,7 @@ def mutants_of(file: Path, folder: str) -> Iterator[tuple[Mutant, ast.Module]]:
 
 
 def module_of(mutant: Mutant) -> str:
-    """The text of the module that a mutant has."""
+    """The source of the changed module of a mutant."""
     for same, tree in mutants_of(PROJECT / mutant.file, mutant.folder):
         if same == mutant:
             return ast.unparse(tree)
@@ -115,7 +114,7 @@ def _update(node: Any, attributes: dict[str, Any]) -> None:
 
 
 def _nodes(tree: ast.Module) -> Iterator[Any]:
-    """The expressions and statements within functions; what only words an error is left alone."""
+    """The expressions and statements within functions, without those of error messages."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     waiting: list[ast.AST] = [statement for function in functions for statement in function.body]
     seen = set()
@@ -132,7 +131,7 @@ def _text(node: Any) -> str:
 
 
 def _changes(node: Any) -> Iterator[dict[str, Any]]:
-    """The attributes of a node that stand in its mutants instead of its own."""
+    """The attributes that replace those of a node in its mutants."""
     match node:
         case ast.Compare(ops=[first, *others]) if type(first) in _OPERATORS:
             yield {"ops": [_OPERATORS[type(first)](), *others]}
@@ -168,7 +167,7 @@ def _changed_call(func: Any, arguments: list[Any], keywords: list[Any]) -> Itera
     if len(arguments) > 1 and not any(isinstance(argument, ast.Starred) for argument in arguments):
         *others, one, other = arguments
         yield {"args": [*others, other, one]}
-    if keywords and keywords[-1].arg != "strict":  # ignores what is said
+    if keywords and keywords[-1].arg != "strict":  # ignores the last keyword
         yield {"keywords": keywords[:-1]}
 
 
@@ -187,7 +186,7 @@ def draw(folders: tuple[str, ...], count: int, seed: int) -> list[Mutant]:
     return [pool[number] for number in turns for pool in pools if number < len(pool)][:count]
 
 
-# --- which tests should notice ------------------------------------------------------------------------------
+# --- the tests of a mutant ----------------------------------------------------------------------------------
 
 
 def tests_of(file: str) -> list[str]:
@@ -211,7 +210,7 @@ def tests_of(file: str) -> list[str]:
 
 @cache
 def _imports(test: Path) -> frozenset[str]:
-    """The names of the modules that a file imports, also through other files of tests, and what it takes."""
+    """The modules and names that a file imports, also through helpers of tests."""
     names = set()
     for node in ast.walk(ast.parse((PROJECT / test).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
@@ -223,11 +222,11 @@ def _imports(test: Path) -> frozenset[str]:
 
 
 def is_caught(mutant: Mutant, clean: Path) -> bool:
-    """Whether a test fails in a copy of the project in which the mutant stands for its module."""
+    """Whether a test fails in a copy of the project with the changed module."""
     options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options, *tests_of(mutant.file)]
     with tempfile.TemporaryDirectory(dir=clean.parent, ignore_cleanup_errors=True) as base:
-        # Files are shared until they are replaced, machine code too, so that only what changes is compiled.
+        # Files are hard links, machine code too, so that only the changed module is compiled.
         folder = Path(shutil.copytree(clean, Path(base, "copy"), copy_function=os.link))
         (folder / mutant.file).unlink()
         (folder / mutant.file).write_text(module_of(mutant), encoding="utf-8")
@@ -248,7 +247,7 @@ def is_caught(mutant: Mutant, clean: Path) -> bool:
 
 
 def run(mutants: list[Mutant], workers: int) -> dict[Mutant, bool]:
-    """Which mutants are caught."""
+    """Whether each mutant is caught."""
     with tempfile.TemporaryDirectory() as base, ThreadPoolExecutor(workers) as threads:
         clean = Path(base, "clean")
         clean.mkdir()
@@ -268,11 +267,11 @@ def main() -> None:
     """Tests mutants and prints those that survive."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
-        "--folder", nargs="+", default=FOLDERS, help="what is mutated (default: all that counts)"
+        "--folder", nargs="+", default=FOLDERS, help="the folders to mutate (default: those that count)"
     )
-    parser.add_argument("--count", type=int, default=300, help="how many mutants")
-    parser.add_argument("--seed", type=int, default=0, help="the seed by which they are drawn")
-    parser.add_argument("--workers", type=int, default=2, help="how many are tested side by side")
+    parser.add_argument("--count", type=int, default=300, help="the number of mutants")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of their choice")
+    parser.add_argument("--workers", type=int, default=2, help="the number tested at the same time")
     options = parser.parse_args()
     caught = run(draw(tuple(options.folder), options.count, options.seed), options.workers)
     for folder, number in Counter(mutant.folder for mutant in caught).items():

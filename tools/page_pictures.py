@@ -19,16 +19,16 @@ from patchwork_env.learning.reports.review import read_game
 
 COLORS = 256
 SETTLING_MILLISECONDS = 8000
-"""Until the evaluation stands there."""
+"""The time until the page shows the evaluation."""
 _REVIEW_MILLISECONDS = 300_000
-"""The most for what is to be clicked to appear, which may be a whole review on a busy machine."""
+"""The most time until a button appears, which may be a whole review on a busy machine."""
 _EXAMPLE = read_game(Path(__file__).parents[1] / "examples" / "game.txt")
 _REVIEW = '[data-role="review"]'
 _SECOND_MISTAKE = '[data-done="true"] [data-role="worst"] li:nth-child(2) .review-show'
 
 
 class View(NamedTuple):
-    """A picture: its file, the game with its address, the window, the colours, and what is clicked."""
+    """A picture: its file, the query and the game, the window, the color scheme, and selectors to click."""
 
     file: str
     query: str
@@ -85,7 +85,9 @@ def made_small(picture: bytes) -> bytes:
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(description="Takes pictures of the page for the documents.")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the pictures go")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="the folder of the pictures"
+    )
     options = parser.parse_args()
     browser_path = shutil.which("chromium")
     if browser_path is None:

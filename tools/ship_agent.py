@@ -1,9 +1,9 @@
-"""Makes the final policy of a run an agent that comes with the package, under a name.
+"""Adds the final policy of a run to the agents of the package, under a name.
 
 python tools/ship_agent.py RUN_DIR NAME
 
 Writes patchwork_env/agents/shipped/NAME: compressed weights, and a checkpoint.json on the training.
-Rows of Patchwork's values are rounded to the steps in which they play, so that they compress better.
+Rows of Patchwork's values are rounded to the precision of play, so that they compress better.
 Run it on the machine of the run.
 """
 
@@ -61,7 +61,7 @@ def ship(run: Path, name: str) -> Path:
 
 
 def round_rows(weights: bytes) -> bytes:
-    """Rounds the rows of a value's file of weights to multiples of ``1 / ONE``, which play alike."""
+    """Rounds the rows of a file of weights to multiples of ``1 / ONE``, which choose the same actions."""
     arrays = load(weights)
     for name in value.TABLES:
         arrays[name] = np.rint(arrays[name] * value.ONE) / np.float32(value.ONE)

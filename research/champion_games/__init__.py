@@ -1,1 +1,1 @@
-"""Statistics of games of the champion with itself: who starts, the bonus tile, and what patches are worth."""
+"""Statistics of games of the champion against itself: first player, bonus tile, worth of patches."""

@@ -1,4 +1,4 @@
-"""Statistics of games of the champion with itself: who starts, the bonus tile, and what patches are worth.
+"""Statistics of games of the champion against itself: the first player, the bonus tile, the worth of patches.
 
     python -m research.champion_games [--games N] [--seed S] [--value FOLDER] [--picture FILE] [--json]
 

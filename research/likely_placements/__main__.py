@@ -1,11 +1,11 @@
-"""Measures how well the search chooses the placements that it evaluates: what does it miss among the others?
+"""Measures how well the search chooses the placements that it evaluates.
 
     python -m research.likely_placements [--games N] [--seed S] [--value FOLDER] [--json]
 
-Positions are those of games of the champion with itself, `instant`, half of them after one more action, drawn
-from the likely ones, as searches come across them. All placements of every patch that has more than 16 are
-evaluated there. The loss of a choice is the utility of the best of all placements minus that of the best one
-chosen; the utility of a win is 1, that of a defeat -1.
+Positions are from games of the champion, `instant`, against itself. Half of them have one more action, drawn
+from the likely ones, as in a search. All placements of every patch that has more than 16 are evaluated. The
+loss of a choice is the utility of the best of all placements minus that of the best one chosen; the utility
+of a win is 1, that of a defeat -1.
 """
 
 import argparse

@@ -2,10 +2,10 @@
 
     python -m research.nmbr9_records.free_order [--minutes M] [--processes P] [--file FILE] [--seed S]
 
-Search number 0 has the default rating of towers.py and levels of 1, 2, 2, 3, 3 and 4 tiles. Those
-that follow have numbers of tiles, ratings and widths drawn at random. All look for more points than the best
-stack of all processes has. It is in FILE (default: best.json) at any time; another seed goes on from there
-with other searches. What is written there replays by verify.py.
+Search number 0 has the default rating of towers.py and levels of 1, 2, 2, 3, 3 and 4 tiles. Later searches
+have random numbers of tiles, ratings and widths. All look for more points than the best stack of all
+processes, which is always in FILE (default: best.json). Another seed continues from there with other
+searches. verify.py replays the file.
 """
 
 import argparse
@@ -33,7 +33,7 @@ FEWEST, MOST = 13, 16
 """The number of tiles above the table."""
 NARROWEST, WIDEST = 300, 5000
 QUICKEST = 1.0
-"""No search takes fewer seconds."""
+"""The least seconds of a search."""
 
 
 class Work(NamedTuple):

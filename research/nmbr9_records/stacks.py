@@ -40,7 +40,7 @@ def better_stacks(
         width: The number of towers kept of each number of levels.
         rating: How they are compared.
         seed: The seed of the noise of the rating.
-        least: Points that are not enough.
+        least: The points that stacks must exceed.
         end: When to stop, by :func:`time.perf_counter`.
     """
     state = game.state[0]
@@ -62,7 +62,7 @@ def better_stacks(
 
 
 def complete(game: Game, stack: Stack) -> Plan:
-    """The plan that builds a stack in a game that begins; what tiles are left follow, as high as possible.
+    """The plan that builds a stack in a new game; the other tiles follow, as high as possible.
 
     Raises:
         ValueError: The rules do not allow the stack.

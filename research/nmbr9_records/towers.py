@@ -160,7 +160,7 @@ def levels_of(search: Search, level: int, node: np.void) -> Levels:
 
 @kernel
 def _key(search: Search, node: np.void) -> np.uint64:
-    """The key of the cells of the lowest level and the tiles left, which decide how a tower can go on."""
+    """The key of the cells of the lowest level and the tiles left, on which all further levels depend."""
     key = search.seed
     for k in range(NUM_WORDS):
         key = mix(key ^ node["cover"][k])

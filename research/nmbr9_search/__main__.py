@@ -1,12 +1,11 @@
-"""Measures what an NMBR 9 search with a learned value makes of its evaluations, by ways to plan rollouts.
+"""Measures the scores of the NMBR 9 champion's search by its number of evaluations and its rollouts.
 
     python -m research.nmbr9_search [--checkpoint FOLDER] [--evaluations N …] [--depths N …]
                                     [--candidates N …] [--widths N …] [--decks N] [--first K] [--processes P]
                                     [--seed S]
 
 All combinations play the same decks of nmbr9_decks.txt, unknown to the agent, and are compared with the value
-without a search. Times are those of the clock: leave the other cores alone. Needs numpy, numba, gymnasium and
-pettingzoo.
+without a search. Times are those of the clock: run nothing else. Needs the package without extras.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Measures how far the tiles of NMBR 9 spread, and what simple players score.
+"""Measures the spread of the tiles of NMBR 9 and the scores of simple players.
 
     python -m research.nmbr9_spread [--random N] [--greedy N] [--json]
 

@@ -7,7 +7,7 @@ published strategy, such as All-PlacementRegret, or a beam search: Beam-W is a s
 is our placer, which tries them in turn. All rows meet the same orders. By default, all but the single beam
 searches are measured, which takes a minute.
 
-Behind every mean, in brackets: its difference from the published mean in standard errors of that difference,
+After every mean, in brackets: its difference from the published mean in standard errors of that difference,
 both of them from the deviation among the runs measured here. "Strictly" below the table takes the published
 mean's standard error alone. Times are processor times of one thread, per tile placed, and of the slowest run.
 """
@@ -81,7 +81,7 @@ def published_rows() -> dict[str, dict[str, float]]:
 
 
 def make_placer(row: str, seed: int) -> Placer:
-    """The placer that a row is named after."""
+    """The placer of a row."""
     if row == BEAM:
         return BeamPlacer()
     policy, _, evaluation = row.rpartition("-")
@@ -103,7 +103,7 @@ def measure(placer: Placer, orders: npt.NDArray[np.int64]) -> Row:
 
 
 def summary(row: Row, published: dict[str, float] | None) -> dict[str, Any]:
-    """The figures of a row; with published ones beside them, how far they are off in standard errors."""
+    """The figures of a row, and their differences from published ones in standard errors."""
     runs, figures = len(row.seconds), {}
     for name, column in FIGURES.items():
         values = getattr(row.outcomes, name)
@@ -141,7 +141,7 @@ def print_row(name: str, figures: dict[str, Any]) -> None:
 
 
 def print_worst(figures: dict[str, dict[str, Any]], runs: int) -> None:
-    """The largest differences from published means; the strict ones if our means are no less sure."""
+    """Prints the largest differences from published means; strict ones only for enough runs."""
     for title, names in (("area", ["area"]), ("all four means", list(FIGURES))):
         known = [row[name] for row in figures.values() for name in names if "difference" in row[name]]
         if known:
@@ -152,7 +152,7 @@ def print_worst(figures: dict[str, dict[str, Any]], runs: int) -> None:
 
 
 def draw(rows: dict[str, Row], path: Path) -> None:
-    """Draws how often each placer covers how many cells."""
+    """Draws the distribution of the covered cells of each placer."""
     from patchwork_env.learning.reports.charts import SERIES
     from patchwork_env.learning.reports.plots import new_figure, save
 

@@ -1,16 +1,16 @@
 """A placer that looks ahead: a beam search over the known order of the tiles.
 
-After every tile the search keeps a number of quilts, its width, of all that the quilts kept before lead to.
-Quilts are preferred
+After every tile the search keeps the best of all successors of its quilts, as many as its width. A quilt is
+better
 
-1. whose empty cells can all still be covered by one of the tiles to come, to others;
-2. that are less *loose*: ``5 * empty cells - 4 * joints``, joints being pairs of neighboring empty cells. So
-   few empty cells are good, and the more so the better they hang together. Some noise is added, which depends
-   on the quilt alone and keeps the quilts of the beam different from each other.
+1. if each of its empty cells can still be covered by one of the later tiles;
+2. if it is less *loose*: ``5 * empty cells - 4 * joints``, joints being pairs of neighboring empty cells. So
+   few and connected empty cells are good. Some noise is added, which depends only on the quilt and keeps the
+   quilts of the beam different from each other.
 
-A quilt is kept once, by whatever way it was reached, and of the eight symmetric ways to begin only one is
-followed. The search starts narrow and noiseless, and while it finds no way to cover the whole quilt it is
-repeated wider and with more noise; the best plan of all searches counts.
+Equal quilts are kept once, and only one of the eight symmetric first placements is tried. The search starts
+narrow with little noise. While it does not cover the whole quilt, it is repeated wider and with more noise;
+the best plan of all searches counts.
 """
 
 from __future__ import annotations

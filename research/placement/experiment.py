@@ -34,7 +34,7 @@ NOT_PLACED = -1
 
 
 class Placer(Protocol):
-    """Plans where the tiles of a run go."""
+    """Plans the placements of the tiles of a run."""
 
     def plan(self, tiles: Sequence[int] | Integers) -> Integers:
         """The placement of each tile, or :data:`NOT_PLACED` exactly where the tile does not fit.
@@ -73,7 +73,7 @@ class StrategyPlacer:
         seed: The seed of the random numbers of the evaluation ``"Random"``.
 
     Attributes:
-        candidates: How many placements the policy has proposed so far, over all tiles that fit.
+        candidates: The number of placements that the policy has proposed so far.
 
     Raises:
         ValueError: There is no such policy or evaluation, or the seed is not one.
@@ -141,7 +141,7 @@ def outcomes(orders: Integers, plans: Integers) -> Outcomes:
     for run, (tiles, plan) in enumerate(zip(orders, plans, strict=True)):
         step = _carry_out(tiles, plan, measured[run])
         if step >= 0:
-            fault = "is skipped but fits" if plan[step] == NOT_PLACED else f"cannot lie at {plan[step]}"
+            fault = "is skipped but fits" if plan[step] == NOT_PLACED else f"cannot be placed at {plan[step]}"
             raise ValueError(f"plan {run} breaks the protocol: tile {step}, shape {tiles[step]}, {fault}")
     return Outcomes(*measured.T)
 
@@ -172,7 +172,7 @@ def _follow(
     streams: Streams,
     plan: Integers,
 ) -> int:
-    """Writes the plan of a strategy and returns how many candidates there were."""
+    """Writes the plan of a strategy and returns the number of candidates."""
     found = np.empty(MAX_PLACEMENTS + 1, np.int64)
     candidates = np.empty(MAX_ORDERS * MAX_PLACEMENTS, np.int64)
     covered_0, covered_1 = U0, U0

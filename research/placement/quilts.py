@@ -1,4 +1,4 @@
-"""Compiled helpers on a single quilt: where a shape fits, what it may cover, what is left to cover."""
+"""Compiled helpers for a single quilt: the placements of a shape, and the cells that shapes can cover."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def count_cells(word_0: np.uint64, word_1: np.uint64) -> int:
 
 @kernel
 def list_placements(covered_0: np.uint64, covered_1: np.uint64, shape: int, found: Integers) -> int:
-    """Lists where a shape fits, in ascending order, and returns in how many places."""
+    """Lists the placements of a shape that fit, in ascending order, and returns their number."""
     count = 0
     for placement in range(STARTS[shape, 0], STARTS[shape, 1]):
         found[count] = placement

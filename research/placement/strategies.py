@@ -22,7 +22,7 @@ from research.placement.quilts import Integers, cells_of, count_cells, coverable
 from research.placement.shapes import BOTTOM_LEFT, LEFT_BOTTOM, LEFTS, ORIENTATIONS, RANKS, ROW_MAJOR
 
 ONE_GROUP, BY_ORIENTATION, BY_COLUMN, BY_COLUMN_AND_ORIENTATION, EACH = range(5)
-"""Of which placements a policy proposes the earliest: of all, of each group, or every one."""
+"""The placements whose earliest a policy proposes: all, each group, or each placement."""
 FIRST, RANDOM, MIN_X_EXTENSION, REGRET, REVERSE_REGRET = range(5)
 
 
@@ -78,7 +78,7 @@ _COLUMNS = np.array([_FIRST_COLUMN << column for column in range(QUILT_SIZE)], n
 def propose(
     found: Integers, count: int, orders: Integers, grouping: int, last_column: int, candidates: Integers
 ) -> int:
-    """Lists what a policy proposes and returns how many placements that are.
+    """Lists the proposals of a policy and returns their number.
 
     Args:
         found: All placements of the tile, ascending.
@@ -130,7 +130,7 @@ def _group(placement: int, grouping: int) -> int:
 
 @kernel
 def last_column(covered_0: np.uint64, covered_1: np.uint64, tiles: Integers, found: Integers) -> int:
-    """The last leftmost column that a Pareto policy looks at: one behind the occupied columns.
+    """The last leftmost column that a Pareto policy considers: the one after the occupied columns.
 
     Args:
         covered_0: Word 0 of the quilt.

@@ -10,9 +10,9 @@ class Call(NamedTuple):
 
     Attributes:
         name: The name of the export.
-        arguments: What it is called with.
-        draws: Whether it draws random numbers, so that the stream has to be seeded first.
-        places: Whether it only places tiles of NMBR 9 as they come, and chooses none.
+        arguments: Its arguments.
+        draws: Whether it draws random numbers, so that the stream must be seeded first.
+        places: Whether it only places given tiles of NMBR 9 and chooses none.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Offer(NamedTuple):
     Attributes:
         spec: Its spec, as everywhere.
         kind: ``"partner"``, ``"champion"`` or ``"other"``.
-        call: How it is asked for a move.
+        call: The call that returns its move.
         level: Its level, if it has any.
         analysis: The budget of its analyses, if it can analyse.
         aliases: Other specs of the same agent.
@@ -41,5 +41,5 @@ class Offer(NamedTuple):
     aliases: tuple[str, ...] = ()
 
     def described(self) -> dict[str, object]:
-        """Everything, ready for JSON."""
+        """All fields as plain data, for JSON."""
         return {**self._asdict(), "call": self.call._asdict()}

@@ -1,4 +1,4 @@
-"""LLVM's language to a WebAssembly module: code made for this machine is given another target."""
+"""From LLVM IR to a WebAssembly module: code for this machine gets another target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IMPORTS = {"exp", "expf", "pow"}
 _STACK = 1 << 20
 
 _RUNTIME = Path(__file__).with_name("runtime.ll")
-"""Space for the arrays that kernels make."""
+"""The allocator of the arrays of kernels."""
 
 
 def to_wasm(
@@ -35,7 +35,7 @@ def to_wasm(
         linker: The command of LLVM's linker for WebAssembly.
         folder: The folder for the module.
         exact: Whether fused multiplications of float32 are done in float64, which takes longer and differs
-            from them once in hundreds of millions; otherwise they are rounded twice.
+            from fused ones once in hundreds of millions; otherwise they are rounded twice.
 
     Returns:
         The path of the module.
@@ -63,7 +63,7 @@ def to_wasm(
 
 
 def _retargeted(code: str, machine: llvm.TargetMachine) -> str:
-    """The code with another target, without what WebAssembly does not know and without names of files."""
+    """The code for another target, without attributes that WebAssembly lacks and without file names."""
     code = re.sub(r"^target (?:datalayout|triple) = .*$", "", code, flags=re.MULTILINE)
     code = re.sub(r'"(?:target-cpu|target-features|tune-cpu|probe-stack)"="[^"]*"', "", code)
     code = re.sub(r"^source_filename = .*$", "", code, flags=re.MULTILINE)
@@ -76,12 +76,12 @@ def _retargeted(code: str, machine: llvm.TargetMachine) -> str:
 
 
 def _without_paths(constant: re.Match[str]) -> str:
-    """A text as long as before, without the paths of files, which messages of errors would have."""
+    """The constant with its length, but without the paths of files in error messages."""
     return re.sub(r"/[^\\]*\.py", lambda path: "-" * len(path[0]), constant[0])
 
 
 def _without_fma(code: str, *, exact: bool) -> str:
-    """The code with a multiplication and an addition for every fused one, which WebAssembly does not have."""
+    """The code with separate multiplications and additions, because WebAssembly has no fused ones."""
     kinds = set(re.findall(r"@llvm\.fmuladd\.(v\d+f32|f32|f64)\(", code))
     code = re.sub(r"^declare .*@llvm\.fmuladd\.\w+\(.*$", "", code, flags=re.MULTILINE)
     for kind in sorted(kinds):

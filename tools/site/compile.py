@@ -30,5 +30,5 @@ def compile_module(game: str, folder: Path, linker: str) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore", NumbaWarning)  # code that is not optimised is not kept on disk
+    warnings.simplefilter("ignore", NumbaWarning)  # about code that Numba does not cache
     compile_module(sys.argv[1], Path(sys.argv[2]), sys.argv[3])

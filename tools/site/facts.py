@@ -10,7 +10,7 @@ from patchwork_env.service.positions import components_of
 
 
 def facts_of(game: str, module: Any, code: str, weights: str) -> dict[str, Any]:
-    """The facts of a module, ready for JSON.
+    """The facts of a module as plain data, for JSON.
 
     Args:
         game: The name of the game.

@@ -1,4 +1,4 @@
-"""Python functions in LLVM's language, as Numba makes them."""
+"""Python functions as LLVM IR, compiled by Numba."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPTIONS = {
 
 
 class Lowered(NamedTuple):
-    """An export in LLVM's language.
+    """An export as LLVM IR.
 
     Attributes:
         name: The name under which it is exported.
@@ -37,7 +37,7 @@ class Lowered(NamedTuple):
 
 
 def lower(function: Callable[..., float]) -> Lowered:
-    """The code of a function of whole numbers that returns a number."""
+    """The code of a function with integer arguments that returns a number."""
     arguments = (types.int64,) * function.__code__.co_argcount
     kernel = LinkedKernel(function, _OPTIONS)
     kernel.compile(types.float64(*arguments))

@@ -1,8 +1,8 @@
 """Memory of a WebAssembly module: every array of it has a fixed place in a block.
 
 It is a named tuple of arrays, numbers and other such tuples, as kernels take them. On this machine its arrays
-tell types, shapes and what they hold at the start; in the module they lie one after the other in one block,
-and :func:`memory_in` gives exported functions the tuple of those that lie there.
+define types, shapes and initial contents. In the module they are consecutive in one block, and
+:func:`memory_in` gives exported functions a tuple of views of this block.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Block:
             self.size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
 
     def definition(self) -> str:
-        """The block in LLVM's language: zeros until a function writes to it."""
+        """The block as LLVM IR: zeros until a function writes to it."""
         return f"@{self.symbol} = global [{self.size} x i8] zeroinitializer, align {_ALIGNMENT}\n"
 
     def not_empty(self) -> Iterator[tuple[str, int, Array]]:
-        """The arrays that do not begin with zeros alone: name, first byte and contents."""
+        """The arrays with other initial contents than zeros: name, first byte and contents."""
         for name, array in self.arrays.items():
             flat = np.ascontiguousarray(array)
             if flat.view(np.uint8).any():
@@ -64,7 +64,7 @@ def _arrays_of(value: Any, name: str = "") -> Iterator[tuple[str, Array]]:
 
 
 def memory_in(block: Block) -> Callable[[], Any]:
-    """A function for compiled code that gives the memory that lies in the block of the module.
+    """A function for compiled code that returns the memory in the block of the module.
 
     Its arrays have no owner, so no references are counted. Numbers become constants.
     """
@@ -96,7 +96,7 @@ def _build(context: Any, builder: Any, block: Block, value: Any, kind: Any, plac
 
 def _view(context: Any, builder: Any, block: Block, kind: Any, shape: tuple[int, ...], place: int) -> Any:
     """An array without an owner at a place of the block."""
-    assert kind.layout == "C", f"{kind} has no place in a module: its entries do not follow each other"
+    assert kind.layout == "C", f"{kind} is not contiguous"
     array = make_array(kind)(context, builder)
     itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     whole = ir.ArrayType(ir.IntType(8), block.size)

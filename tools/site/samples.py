@@ -53,7 +53,7 @@ def write_samples(path: Path, choices: Mapping[str, Mapping[str, int]] = _CHOICE
 
 
 def _games(name: str) -> Iterator[dict[str, Any]]:
-    """Random games: what the page asks for, and all positions that come of it."""
+    """Random games: the request of the page, and all positions of the game."""
     for seed, options in enumerate(_OPENINGS[name] * 3):
         game = _new_game(name, seed, options)
         rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def _choices(name: str, spec: str, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def _analyses(name: str, spec: str) -> Iterator[dict[str, Any]]:
-    """Analyses of an agent, at some moments of a game that it plays against itself."""
+    """Analyses of an agent, at some positions of a game against itself."""
     game, agent = _new_game(name, 100, {}), agents.load(spec)
     while not game.is_over:
         if game.num_moves % _ANALYSE_EVERY == 0:

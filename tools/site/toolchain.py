@@ -1,4 +1,4 @@
-"""The programs that ``make site`` needs besides Python, and what to install where one is missing."""
+"""The programs that ``make site`` needs besides Python, and how to install them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OLDEST_LINKER, OLDEST_NODE = 19, 18
 
 
 class MissingToolError(Exception):
-    """Something that has to be installed first; the message is one line that says what."""
+    """A program or package is missing; the message is one line with the remedy."""
 
 
 class Tools(NamedTuple):
@@ -81,6 +81,6 @@ def _told_version(command: str) -> str:
 
 
 def major_version(text: str) -> int:
-    """The first number in what a program says of its version; 0 if it says none."""
+    """The major version in the output of a program; 0 if it has none."""
     match = re.search(r"(\d+)\.\d+", text)
     return int(match[1]) if match else 0

@@ -71,10 +71,10 @@ def test_outcomes_if_every_tile_fits():
 @pytest.mark.parametrize(
     ("second", "fault"),
     [
-        (placement(SQUARE, 1, 1), "cannot lie at"),  # covers a cell again
-        (placement(SINGLE_CELL, 5, 5), "cannot lie at"),  # is another tile's
+        (placement(SQUARE, 1, 1), "cannot be placed at"),  # covers a cell again
+        (placement(SINGLE_CELL, 5, 5), "cannot be placed at"),  # is another tile's
         (NOT_PLACED, "is skipped but fits"),
-        (7430, "cannot lie at 7430"),
+        (7430, "cannot be placed at 7430"),
     ],
 )
 def test_plans_that_break_the_protocol(second, fault):

@@ -14,7 +14,7 @@ Export = Callable[..., float]
 
 
 def rules(memory: Any, game: Kernels) -> tuple[Export, ...]:
-    """The rules that need to know nothing of the game, and the agent ``random``."""
+    """The exports that are the same for all games, and the agent ``random``."""
 
     def seed_stream(high: int, low: int) -> int:
         """Starts the random stream with a seed, given by its upper and lower 32 bits."""

@@ -32,9 +32,9 @@ EXPORTS = (*nmbr9_rules.EXPORTS, *nmbr9_levels.EXPORTS, *nmbr9_search.EXPORTS)
 SHARED = ("states", "actions", "supply", "work.actions", "work.sums")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "weights"
-"""The array that it fills with the weights."""
+"""The array that JavaScript fills with the weights."""
 EXACT = True
-"""Whether it multiplies and adds as exactly as the package: placements often differ in the last bit alone."""
+"""Whether it multiplies and adds as exactly as the package: values often differ only in the last bit."""
 
 
 def read_weights() -> Any:
@@ -62,7 +62,7 @@ def _search(evaluations: int) -> dict[str, int]:
 
 
 _RESULTS = 40
-"""About how many results an analysis has, one after the other."""
+"""The approximate number of results of an analysis."""
 ANALYSIS = _search(LEVELS["analysis"])
 """The analysis of a position, unless an agent is named."""
 AGENTS = (

@@ -1,4 +1,4 @@
-"""Exports of NMBR 9: the levels of partner; what each sees and gets wrong is a constant of its code."""
+"""Exports of NMBR 9: the levels of partner, whose habits are constants of the code."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Memory(NamedTuple):
         supply: int64 ``(10,)``, how many tiles of each digit a player in free order may still choose.
         chosen: int64 ``(1,)``, the action of an agent.
         candidates: The placements that a level considers.
-        work: What searches need.
+        work: The workspace of searches.
         weights: The weights of the value.
     """
 

@@ -1,4 +1,4 @@
-"""Exports of NMBR 9: the value, the champion, and analyses that go on step by step."""
+"""Exports of NMBR 9: the value, the champion, and analyses in steps."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def begin_search() -> int:
 
 
 def roll_out(considered: int, evaluations: int) -> int:
-    """Plays rollouts of the first candidates, at least one, until so many placements are evaluated."""
+    """Plays at least one rollout of the first candidates, until a number of placements are evaluated."""
     here = memory()
     before = here.work.rollouts[0]
     while here.work.rollouts[0] == before or here.work.evaluations[0] < evaluations:
@@ -66,7 +66,7 @@ def keep_best(considered: int, number: int) -> int:
 
 
 def expected_points(player: int) -> float:
-    """The points that a player may still expect, by the value of the table alone."""
+    """The expected further points of a player, by the value of the table."""
     here = memory()
     return evaluate(here.states, 0, player, here.weights, here.work.expansion.buffer)
 

@@ -37,7 +37,7 @@ EXPORTS = (*patchwork_rules.EXPORTS, *patchwork_levels.EXPORTS, *patchwork_searc
 SHARED = ("states", "actions", "figures", "exact")
 """The arrays that JavaScript reads or writes."""
 WEIGHTS_AT = "evaluator.weights"
-"""The array that it fills with the weights."""
+"""The array that JavaScript fills with the weights."""
 EXACT = False
 """Whether it multiplies and adds as exactly as the package, which takes longer."""
 

@@ -22,9 +22,9 @@ from patchwork_env.search.tree import Tree
 from tools.site.memory import Block, memory_in
 
 LEVELS_IN_MEMORY = ("instant", "fast")
-"""The levels of the champion whose tree has a place."""
+"""The levels of the champion whose tree fits in the memory."""
 MOST_NODES = 70_000
-"""The room of the tree, more than any of these levels fills."""
+"""The capacity of the tree, more than any of these levels needs."""
 _FIGURES = 6
 
 
@@ -46,7 +46,7 @@ class Memory(NamedTuple):
         successor: The game after some moves.
         expansion: The successors of the game, judged by the value alone.
         tree: The tree of searches.
-        work: What searches need besides.
+        work: The workspace of searches.
         solver: The solver of endings.
         evaluator: The weights and the payoffs of the champion.
     """

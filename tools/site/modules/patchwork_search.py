@@ -1,4 +1,4 @@
-"""Exports of Patchwork: the champion, and analyses that go on step by step."""
+"""Exports of Patchwork: the champion, and analyses in steps."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def put_solved(action: int, quilts: int) -> int:
 
 
 def go_on(simulations: int, effort: int) -> int:
-    """Goes on with a search up to a number of simulations or an effort in all; returns the former."""
+    """Continues a search to a total number of simulations or effort; returns the number of simulations."""
     here = memory()
     grow(here.tree, here.work, here.evaluator, simulations, effort, False, SHOWN)
     return here.tree.nodes[ROOT]["visits"]
@@ -78,7 +78,7 @@ def effort() -> int:
 
 
 def is_finished() -> int:
-    """Whether a search can find out nothing more: its tree is full, or its root solved."""
+    """Whether a search has ended: its tree is full, or its root solved."""
     return int(is_full(memory().tree) or is_solved(memory().tree, ROOT))
 
 
@@ -88,9 +88,9 @@ def is_root_solved() -> int:
 
 
 def list_lines(solved: int) -> int:
-    """Lists what the search says of the actions of its root, the one to play first; returns their number.
+    """Lists the figures of the actions of the root, the best one first; returns their number.
 
-    ``solved`` is the solver's action, if it knows one. The root is not the game itself if that has only one
+    ``solved`` is the solver's action, if it has one. The root is not the game itself if that has only one
     legal action.
     """
     here = memory()
@@ -105,7 +105,7 @@ def list_lines(solved: int) -> int:
 
 
 def read_root() -> int:
-    """Writes the figures of the root itself as those of the first line; returns who is to move there."""
+    """Writes the figures of the root itself as those of the first line; returns its player to move."""
     here = memory()
     root, figures = here.tree.nodes[ROOT], here.figures[0]
     figures[1], figures[4] = root["visits"], is_solved(here.tree, ROOT)
@@ -134,7 +134,7 @@ def appraise() -> int:
 
 @kernel
 def _list_best_play(here: Memory, node: int, length: int) -> int:
-    """Goes on from ``successor`` with forced moves and with the best line below a node."""
+    """Continues from ``successor`` with forced moves and the best line below a node."""
     tree = here.tree
     length = _play_forced(here, length)
     while node != NOTHING and tree.nodes[node]["count"] > 0:
@@ -148,7 +148,7 @@ def _list_best_play(here: Memory, node: int, length: int) -> int:
 
 @kernel
 def _play_forced(here: Memory, length: int) -> int:
-    """Plays on as long as there is no choice; returns the new length of the list of actions."""
+    """Plays forced moves; returns the new length of the list of actions."""
     while engine.legal(here.successor, 0, here.legal_set) == 1:
         action = engine.nth_legal(here.legal_set, 0)
         here.actions[length] = action
