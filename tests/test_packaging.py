@@ -162,6 +162,7 @@ def python(wheel, tmp_path_factory):
 def test_the_wheel_holds_all_of_the_library_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name.split("/")[0].split("-")[0] for name in names} == {"patchwork_env"}
+    assert wheel.stat().st_size <= 8_000_000
     assert not [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))]
     configs = {f"patchwork_env/configs/{path.name}" for path in (PROJECT / "configs").glob("*.yaml")}
     assert len(configs) > 5
