@@ -157,7 +157,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(words, tmp_path,
         ),
         (
             "evaluate run --against random",
-            "'run' is no checkpoint: it holds no checkpoint.json; did you mean ",
+            "'run' is not a checkpoint: it has no checkpoint.json; did you mean ",
         ),
         ("evaluate run --against random", "did you mean 'run/final' or 'run/best'?"),
         ("train open.yaml", "open.yaml is not valid YAML: line 2, column 1: "),

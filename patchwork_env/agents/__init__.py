@@ -1,8 +1,8 @@
-"""Opponents: one interface for all of them, and one string, the spec, that names each.
+"""Agents: one interface, and one string, the spec, that names an agent.
 
 A spec such as ``"greedy"``, ``"mcts:seconds=1"``, ``"champion:fast"`` or ``"runs/quick/final"`` is the same
-string in :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent. Agents play
-one game or several, as :attr:`Agent.games` says. :func:`register` makes an agent of one's own a spec.
+string in :func:`load`, on the command line, in a configuration file and as a Gymnasium opponent.
+:attr:`Agent.games` names the games that an agent plays. :func:`register` adds a spec for your own agent.
 
 Every folder in ``shipped/`` is a checkpoint that comes with the package and has the folder's name.
 """
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 ANALYST = "champion:seconds=1"
-"""The spec of the agent that analyses unless another one is named."""
+"""The default spec of the agent that analyses."""
 
 ONNX_SUFFIX = ".onnx"  # the ending of files that hold an exported policy
 _AGENTS = "patchwork_env.agents"
@@ -110,10 +110,10 @@ def as_agent(
     seed: int | None = None,
     game: str | None = None,
 ) -> Agent:
-    """Return the agent of a spec or of a function ``game -> action``; an agent is returned as it is.
+    """Return the agent of a spec or of a function ``game -> action``; an agent is returned unchanged.
 
-    For the seed of a spec see :func:`load`. ValueError if ``agent`` is none of these, or does not play
-    ``game``, such as ``"patchwork"``; None for any.
+    For the seed of a spec see :func:`load`. ValueError if ``agent`` is something else, or does not play
+    ``game``, such as ``"patchwork"``; None allows any game.
     """
     from patchwork_env.agents.base import Agent, CallableAgent
 
@@ -123,24 +123,24 @@ def as_agent(
         agent = CallableAgent(agent)
     if not isinstance(agent, Agent):
         allowed = "a spec, an object of a class of agents, or a function from a game to an action"
-        raise ValueError(f"{short_repr(agent)} is no agent: give {allowed}")
+        raise ValueError(f"{short_repr(agent)} is not an agent; allowed are {allowed}")
     if game is not None:
         agent.check_game(game)
     return agent
 
 
 def as_agents(agents: Any, seed: int | None = None, game: str | None = None) -> list[Agent]:
-    """Return the agents of a list or tuple, or of a single one, each as :func:`as_agent` takes it."""
+    """Return a list of agents, each made by :func:`as_agent`, from a list, a tuple or a single item."""
     listed = agents if isinstance(agents, list | tuple) else [agents]
     return [as_agent(agent, seed, game) for agent in listed]
 
 
 def analyse(game: Any, agent: str | os.PathLike[str] | Agent = ANALYST, k: int | None = None) -> Analysis:
-    """Analyse a game by an agent that searches: margin, chance to win and line of play of each move.
+    """Analyse a game by an agent that searches: margin, probability to win and line of play of each move.
 
-    The game is left as it was. The agent searches with a learned value, within its own budget. The ``k`` best
-    moves are kept, all for None. ``str`` makes a table. ValueError if the game is over, the agent cannot
-    analyse, or ``k`` is below 1.
+    The game is not changed. The agent searches with a learned value, within its own budget. The analysis has
+    the ``k`` best moves, or all for None; its ``str`` is a table. ValueError if the game is over, the agent
+    cannot analyse, or ``k`` is below 1.
     """
     from patchwork_env.agents import analysis
 

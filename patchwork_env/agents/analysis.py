@@ -1,4 +1,4 @@
-"""The analysis of a position by an agent that searches: its moves and what to expect of them."""
+"""The analysis of a position by an agent that searches: its moves with margins and probabilities."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import aligned, counted
 
 _ALMOST_0 = 0.001
-"""The least probability to win that a search states."""
+"""The lowest probability to win that is shown for a search; 1 minus it is the highest."""
 Source = Literal["exact", "search", "value"]
 _SOURCES = {
     "exact": "the ending is solved",
-    "search": "by as many simulations as there are visits",
-    "value": "at a glance at the position after the move",
+    "search": "by a search with as many simulations as visits",
+    "value": "by the learned value of the position after the move",
 }
-_MOST_ROWS, _MOST_WORDS = 20, 6  # the most moves, and the most words of a line, in a text
+_MOST_ROWS, _MOST_WORDS = 20, 6  # the default number of moves, and of the words of a line, in a table
 
 
 class Line(NamedTuple):
@@ -30,11 +30,9 @@ class Line(NamedTuple):
     visits: int  # simulations that began with it
     margin: float  # the expected final margin, in points
     win: float  # the probability to win
-    exact: bool  # True if both are exact, as far as they depend on actions that the search considered
-    variation: tuple[int, ...]  # the best line of play, from the action on
-    certain: bool = (
-        True  # False if the search looked at the action too little to state margin and probability
-    )
+    exact: bool  # True if both are exact for the actions that the search considered
+    variation: tuple[int, ...]  # the best line of play, which begins with the action
+    certain: bool = True  # False if the action has too few visits for a reliable margin and probability
 
 
 class ScoreLine(NamedTuple):
@@ -51,54 +49,54 @@ class Analyst(Protocol):
     """An agent that can analyse a position."""
 
     def search(self, game: Any) -> Sequence[Line]:
-        """Return a line for every action considered: the one to play, then the others, best first."""
+        """Return a line for every action considered: first the one to play, then the others, best first."""
 
     def evaluate_moves(self, game: Any) -> Sequence[Line]:
-        """Return a line for every legal action by the learned value alone, without a search; the best first.
+        """Return a line for every legal action, best first, by the learned value without a search.
 
-        None is certain.
+        No line is certain.
         """
 
     def symmetric_moves(self, game: Any) -> dict[int, list[int]]:
-        """Return, for every legal action, all that lead to the same position up to symmetry."""
+        """Return, for every legal action, all actions that lead to the same position up to symmetry."""
 
 
 @runtime_checkable
 class IncrementalAnalyst(Protocol):
-    """An agent with analyses that yield results until they are closed."""
+    """An agent whose analyses yield intermediate results."""
 
     def deepen(self, game: Any) -> Iterator[Sequence[Any]]:
-        """Yield the lines, :class:`Line` or :class:`ScoreLine`, of a growing search, in the same order."""
+        """Yield the lines, :class:`Line` or :class:`ScoreLine`, of a growing search, ordered as above."""
 
 
 @runtime_checkable
 class Scorer(IncrementalAnalyst, Protocol):
-    """An agent that analyses a game played for points; its lines are :class:`ScoreLine`."""
+    """An agent that analyses games played for points; its lines are :class:`ScoreLine`."""
 
     def expected_scores(self, game: Any) -> Sequence[float]:
-        """Return the final scores that all players may expect."""
+        """Return the expected final scores of all players."""
 
 
 @dataclass(frozen=True)
 class AnalysedMove:
-    """A move and the result to expect from it, for the player to move."""
+    """A move and its expected result for the player to move."""
 
     action: int
     move: str  # in the notation of the game
     margin: float | None  # the expected final margin, in points; None if the search has too few visits of it
     win: float | None  # the probability to win, 0-1; None likewise
     visits: int  # simulations that began with the move
-    source: Source  # of margin and probability: the ending, the simulations, or the learned value alone
-    line: tuple[str, ...]  # the best line of play that the search found, from the move on, in notation
-    alike: tuple[str, ...]  # other legal moves to the same position up to turns and flips of the quilt
+    source: Source  # of margin and probability
+    line: tuple[str, ...]  # the best line of play found, which begins with the move, in notation
+    alike: tuple[str, ...]  # other legal moves that lead to the same position up to turns and flips
 
 
 @dataclass(frozen=True)
 class Analysis:
     """The analysis of a position by an agent.
 
-    Of moves that are alike it has only one. First comes the one that the agent would play, then those that
-    its search considered, then the others, the best first. See :func:`without_luck`.
+    The first move is the one that the agent would play. The moves that its search considered follow, then all
+    others, each group best first. Symmetric moves have one entry. See also :func:`without_luck`.
     """
 
     agent: str  # its name
@@ -114,18 +112,18 @@ class Analysis:
         return self.moves[0]
 
     def find(self, move: str) -> AnalysedMove:
-        """Return the entry of a move in notation, or of one that is alike; ValueError if there is none."""
+        """Return the entry of a move in notation or of a symmetric one; ValueError if there is none."""
         for entry in self.moves:
             if move == entry.move or move in entry.alike:
                 return entry
         raise ValueError(f"the analysis has no move {move!r}; it has {len(self.moves)} moves")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the whole analysis as dictionaries, tuples, numbers and strings, ready for JSON."""
+        """Return the analysis as dictionaries, tuples, numbers and strings, ready for JSON."""
         return asdict(self)
 
     def text(self, rows: int | None = _MOST_ROWS) -> str:
-        """Return a table for people to read, of at most ``rows`` moves, 1 at least; None for all."""
+        """Return a table of at most ``rows`` moves, at least 1; None for all."""
         shown = self.moves[: None if rows is None else check_at_least_one(rows, "rows")]
         head = (
             f"player {self.player} to move, {counted(self.num_legal, 'legal move')}; "
@@ -151,7 +149,7 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
     """See :func:`patchwork_env.agents.analyse`."""
     if not isinstance(agent, Analyst):
         raise ValueError(
-            f"agent {agent.name!r} cannot analyse; those can that search with a learned value, such as "
+            f"agent {agent.name!r} cannot analyse; agents that search with a learned value can, such as "
             "'champion:fast' or 'path/of/a/value:seconds=1'"
         )
     most = None if k is None else check_at_least_one(k, "k")
@@ -166,10 +164,10 @@ def analyse(game: BaseGame, agent: Agent, k: int | None = None) -> Analysis:
 
 
 def without_luck(lines: Sequence[Line]) -> list[Line]:
-    """Return lines of which none has a higher probability to win than the first, unless it is exact.
+    """Return the lines with probabilities to win of at most that of the first line, unless they are exact.
 
-    The first is what the agent would play, and its search has looked at it most. What another promises beyond
-    that is mostly luck, of which a longer search keeps little.
+    The agent would play the first line and has searched it most. A higher probability of a line with fewer
+    visits is mostly luck, and drops when the search continues.
     """
     most = lines[0].win if lines else 1.0
     return [line if line.exact else line._replace(win=min(line.win, most)) for line in lines]
@@ -190,7 +188,7 @@ def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:
 
 
 def variation_words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
-    """Return a line of play from a position on, in notation."""
+    """Return a line of play from a position in notation."""
     position, words = game.clone(), []
     for action in actions:
         words.append(position.move_text(action))
@@ -199,7 +197,7 @@ def variation_words(game: BaseGame, actions: Sequence[int]) -> tuple[str, ...]:
 
 
 def win_text(win: float, exact: bool) -> str:
-    """Return a probability to win in percent, below 100% and above 0% unless it is exact."""
+    """Return a probability to win in percent; if it is not exact, never 0% or 100%."""
     if exact or _ALMOST_0 <= win <= 1 - _ALMOST_0:
         return f"{win:.1%}"
     return f">{1 - _ALMOST_0:.1%}" if win > 1 / 2 else f"<{_ALMOST_0:.1%}"

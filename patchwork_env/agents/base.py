@@ -1,4 +1,4 @@
-"""The interface of agents, which choose legal actions; and agents without a search and weights."""
+"""The interface of agents, and agents without a search and without weights."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SERIALIZED = ("act", "act_batch", "reseed")
 
 
 def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenate[_A, _P], _R]:
-    """Make a method of an agent wait for the other serialized ones, whichever threads call them."""
+    """Make calls of an agent's serialized methods by several threads run one after the other."""
 
     @functools.wraps(method)
     def in_turn(self: _A, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -45,17 +45,18 @@ def serialized(method: Callable[Concatenate[_A, _P], _R]) -> Callable[Concatenat
 class Agent(ABC):
     """Chooses an action for the current player of a game.
 
-    **Threads.** Calls of :meth:`act`, :meth:`act_batch` and :meth:`reseed` by several threads take turns. To
-    play in parallel, give each thread an agent of its own: ``copy.deepcopy(agent)``, or load it again.
+    **Threads.** Calls of :meth:`act`, :meth:`act_batch` and :meth:`reseed` by several threads run one after
+    the other. To play in parallel, give each thread its own agent: ``copy.deepcopy(agent)``, or load it
+    again.
 
-    **Interrupts.** After Ctrl-C an agent is as before the call, or as after it: random numbers and memories
-    of earlier moves change together, when the call has an answer.
+    **Interrupts.** After Ctrl-C an agent is in the state before the call or after it. Random numbers and
+    memories of earlier moves change together, at the end of a call.
 
-    **Copies and pickles** leave out the memory that an agent searches in, which holds nothing between moves.
+    **Copies and pickles** leave out the workspace: search buffers that hold nothing between moves.
 
     Attributes:
         name: The name of the agent in tables and messages.
-        games: The games that it plays; all, unless it says otherwise.
+        games: The games that it plays, by default all.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_lock", "_workspace")
@@ -67,25 +68,25 @@ class Agent(ABC):
     _workspace: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Give an agent its lock, whatever ``__init__`` does."""
+        """Give an agent its lock, even if a subclass does not call ``super().__init__``."""
         agent = super().__new__(cls)
         agent._lock, agent._workspace = threading.RLock(), None
         return agent
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Make the methods that a subclass defines take turns."""
+        """Serialize the methods that a subclass defines."""
         super().__init_subclass__(**kwargs)
         for name in _SERIALIZED:
             if name in cls.__dict__:
                 setattr(cls, name, serialized(cls.__dict__[name]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes; copies and pickles get a lock and a workspace of their own."""
+        """Return the attributes; copies and pickles get their own lock and workspace."""
         return self.__dict__.copy()
 
     @abstractmethod
     def act(self, game: BaseGame) -> int:
-        """Return a legal action for ``game.current_player``; the game is left as it was.
+        """Return a legal action for ``game.current_player``; the game is not changed.
 
         ValueError if the game is over, or is not one of :attr:`games`.
         """
@@ -93,19 +94,19 @@ class Agent(ABC):
     def act_batch(self, states: States) -> Actions:
         """Return actions for many games, int64 ``(n,)``, as :meth:`act` would choose them in turn.
 
-        The states are records ``(n,)`` of one of :attr:`games`, which are left as they were, and are trusted
-        to be states of games (``Game.check_states`` checks). Errors are those of :meth:`act`.
+        The states are records ``(n,)`` of one of :attr:`games`. They are not changed, and not validated
+        (``Game.check_states`` does that). Errors are those of :meth:`act`.
         """
         rules = rules_of(self.check_states(states))
         games = (rules.game.unchecked(states, i) for i in range(len(states)))
         return np.array([check_action(self.act(game), rules.num_actions) for game in games], np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
-        """Restart the random numbers of agents that draw some, from a seed, or a fresh one for None."""
+        """Restart the random numbers of the agent, if it draws any, from a seed; None for a fresh one."""
         check_seed(seed)
 
     def workspace(self) -> Any:
-        """Return the memory that the agent searches in, made when it is first needed."""
+        """Return the agent's search buffers, which are made on first use."""
         if self._workspace is None:
             self._workspace = self._new_workspace()
         return self._workspace
@@ -120,7 +121,7 @@ class Agent(ABC):
             raise ValueError(f"agent {self.name!r} plays {' and '.join(self.games)}, not {given}")
 
     def check_states(self, states: States) -> str:
-        """Return the game's name of records; ValueError if the agent does not play it or a game is over."""
+        """Return the name of the game of some states; ValueError if it is not played here, or one is over."""
         game = check_running(states).name
         self.check_game(game)
         return game
@@ -140,7 +141,7 @@ class BatchAgent(Agent):
 
 
 class DrawingAgent(BatchAgent):
-    """An agent that draws random numbers, those of a call for good once all its games have their answers."""
+    """An agent that draws random numbers; its stream advances only when a call has chosen all actions."""
 
     _stream: Streams
 
@@ -159,11 +160,11 @@ class DrawingAgent(BatchAgent):
 
     @abstractmethod
     def _choose(self, states: States, stream: Streams, actions: Actions) -> None:
-        """Write an action for each game, with random numbers of the only stream."""
+        """Write an action for each game, with random numbers of ``stream[0]``."""
 
 
 class SamplingAgent(BatchAgent):
-    """An agent with a policy, from which it draws its actions if ``sample`` is true, with a seed."""
+    """An agent with a policy; it draws actions if ``sample`` is true, else plays the most probable."""
 
     def __init__(self, name: str, sample: bool, seed: int | None) -> None:
         self.name, self.sample = name, sample
@@ -174,7 +175,7 @@ class SamplingAgent(BatchAgent):
 
 
 def record_of(game: Any) -> States:
-    """Return the state record of a game, ``(1,)``; ValueError if it is no game."""
+    """Return the state record of a game, ``(1,)``; ValueError if ``game`` is not a game."""
     try:
         return game.state  # type: ignore[no-any-return]
     except AttributeError:
@@ -182,16 +183,16 @@ def record_of(game: Any) -> States:
 
 
 def check_running(states: States) -> Rules:
-    """Return the rules of games; ValueError if one of them is over."""
+    """Return the rules of some states; ValueError if a game is over."""
     rules = rules_of(states)
     finished = int(loop(first_finished, rules)(states))
     if finished >= 0:
         which = f"game {finished} of the batch" if len(states) > 1 else "the game"
-        raise ValueError(f"{which} is over; an agent acts only in games that go on")
+        raise ValueError(f"{which} is over; agents act only in games that are not over")
     return rules
 
 
-# --- random and greedy play, and functions of one's own -----------------------------------------------------
+# --- random and greedy play, and functions of the user ------------------------------------------------------
 
 
 class RandomAgent(DrawingAgent):
@@ -204,13 +205,13 @@ class RandomAgent(DrawingAgent):
 
 
 class GreedyAgent(BatchAgent):
-    """Plays the move that looks best now, by the part ``greedy`` of a game, without looking ahead."""
+    """Plays the move that looks best without looking ahead, by the part ``greedy`` of a game."""
 
     name = "greedy"
     games = games_with("greedy")
 
     def __init__(self, seed: int | None = None) -> None:
-        """Accept a seed as all agents do; choices need no random numbers."""
+        """Accept a seed like all agents; choices need no random numbers."""
 
     def act_batch(self, states: States) -> Actions:
         game = self.check_states(states)
@@ -220,25 +221,25 @@ class GreedyAgent(BatchAgent):
 
 
 class CallableAgent(Agent):
-    """Makes an agent of any function from a ``Game`` to an action, an integer of any type.
+    """Plays the actions of a function from a ``Game`` to an integer.
 
-    The function gets a copy of the game, so it may play on it, and gives its name unless there is another.
+    The function gets a copy of the game and may play on it. The agent's name is by default the function's.
     """
 
     def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
         if not callable(function):
-            raise ValueError(f"{short_repr(function)} is no function from a game to an action")
+            raise ValueError(f"{short_repr(function)} is not a function from a game to an action")
         self.name = _name_of(function, name)
         self._function = function
 
     def act(self, game: BaseGame) -> int:
-        """Return the function's action; whether it is legal is for the game to check."""
+        """Return the function's action; the game checks whether it is legal."""
         check_running(record_of(game))
         return as_action(self._function(game.clone()), f"the action of agent {self.name!r}")
 
 
 class ObservingAgent(BatchAgent):
-    """Plays what a function chooses from observations and masks, as networks of one's own read them.
+    """Plays the actions that a function, such as your own network, chooses from observations and masks.
 
     >>> from patchwork_env.agents import ObservingAgent
     >>> from patchwork_env.patchwork import Game
@@ -247,9 +248,9 @@ class ObservingAgent(BatchAgent):
     True
 
     Args:
-        choose: The function from observations, float32 ``(n, size)``, of the players to move, and masks,
+        choose: The function from observations of the players to move, float32 ``(n, size)``, and masks,
             int8 ``(n, num_actions)``, to legal actions, integers ``(n,)``.
-        name: The name of the agent in tables and messages; that of the function by default.
+        name: The name of the agent in tables and messages; by default the function's.
         game: The name of the game.
     """
 
@@ -257,19 +258,19 @@ class ObservingAgent(BatchAgent):
         self, choose: Callable[[Observation, Masks], Any], name: str | None = None, game: str = PATCHWORK
     ) -> None:
         if not callable(choose) or isinstance(choose, type):
-            raise ValueError(f"{short_repr(choose)} is no function from observations and masks to actions")
+            raise ValueError(f"{short_repr(choose)} is not a function from observations and masks to actions")
         self.name = _name_of(choose, name)
         self.games = (rules_of(game).name,)
         self._choose = choose
 
     def act_batch(self, states: States) -> Actions:
-        """Return the function's actions, int64 ``(n,)``; whether they are legal is for the games to check."""
+        """Return the function's actions, int64 ``(n,)``; the games check whether they are legal."""
         self.check_states(states)
         return check_actions(self._choose(*views_of(states)), len(states))
 
 
 def views_of(states: States) -> tuple[Observation, Masks]:
-    """Return the observations, float32, and masks, int8, of the players to move, a row for each state."""
+    """Return observations, float32, and masks, int8, of the players to move; row ``i`` is for state ``i``."""
     rules, count = rules_of(states), len(states)
     observations = np.empty((count, rules.layout.size), np.float32)
     masks = np.empty((count, rules.num_actions), np.int8)
@@ -291,15 +292,15 @@ def _name_of(function: Callable[..., Any], name: str | None) -> str:
 class Usage:
     """Counts over the decisions of a language model."""
 
-    decisions: int = 0  # moves to be chosen
-    calls: int = 0  # one for each decision, and one more after each question or bad answer
-    questions: int = 0  # answers that are requests, such as for placements
+    decisions: int = 0  # moves that the model had to choose
+    calls: int = 0  # one per decision, and one more after each question or illegal answer
+    questions: int = 0  # answers that ask for something, such as the list of placements
     illegal_answers: int = 0  # answers that are neither a legal move nor a question
-    retries: int = 0  # illegal answers after which the model got another call
-    fallbacks: int = 0  # moves of the fallback, for lack of a legal one
+    retries: int = 0  # calls after an illegal answer
+    fallbacks: int = 0  # moves of the fallback agent, after the last illegal answer
     prompt_characters: int = 0
     answer_characters: int = 0
-    seconds: float = 0.0  # of all calls, added up over threads
+    seconds: float = 0.0  # sum over all calls and threads
 
     def add(self, other: Usage) -> None:
         """Add the counts of another object."""
@@ -319,7 +320,7 @@ class Usage:
 
 @runtime_checkable
 class MeteredAgent(Protocol):
-    """An agent whose usage is part of the results of matches."""
+    """An agent that reports its usage, which matches add to their results."""
 
     def act_and_count(self, states: States) -> tuple[Actions, Usage]:
-        """Return legal actions for many games, as ``act_batch`` does, and the usage that they took."""
+        """Return legal actions for many games, as ``act_batch`` does, and the usage of this call."""

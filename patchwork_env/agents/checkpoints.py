@@ -1,6 +1,6 @@
-"""Checkpoints: folders with ``checkpoint.json`` and ``weights.safetensors``. Nothing here needs PyTorch.
+"""Checkpoints: folders with ``checkpoint.json`` and ``weights.safetensors``. This module needs no PyTorch.
 
-Loading executes no code, and needs memory in proportion to the size of the files, whatever they promise.
+Loading executes no code, and needs memory in proportion to the size of the files, even if they are damaged.
 The weights of shipped checkpoints are compressed: see :func:`pack`.
 """
 
@@ -25,13 +25,13 @@ from patchwork_env.games import GAMES, rules_of
 FORMAT = "patchwork_env checkpoint"
 VERSION = 1
 CHECKPOINT_FILE, WEIGHTS_FILE = "checkpoint.json", "weights.safetensors"
-"""The description, which makes a folder a checkpoint, and the weights."""
+"""The files of the description and of the weights."""
 NETWORK, VALUE = "network", "value"
-"""Kinds of policies, as checkpoints call them."""
+"""The kinds of policies in checkpoints."""
 PACKED_FILE = f"{WEIGHTS_FILE}.packed"
 """The compressed weights of a shipped checkpoint."""
 SHIPPED_FOLDER = Path(__file__).parent / "shipped"
-"""The checkpoints that come with the package; each has the name of its folder."""
+"""The folder of the checkpoints that come with the package."""
 
 Shapes = Mapping[str, tuple[int, ...]]  # the shapes of arrays by name
 
@@ -45,11 +45,11 @@ def write_checkpoint(
     info: Mapping[str, Any] | None = None,
     reads: Sequence[str] = (),
 ) -> None:
-    """Write the two files of a checkpoint into an existing folder; ``core.files.write_folder`` makes one.
+    """Write the two files of a checkpoint into an existing folder, such as that of ``write_folder``.
 
-    The ``kind`` of policy decides what can play it. ``network``, its sizes, and ``info``, facts on how it was
-    made, are JSON; ``weights`` are arrays or tensors by name.
-    ``reads`` names the tensors of observations that the policy reads, in the order of its weights.
+    The ``kind`` of policy selects the agent that plays it. ``network`` has its sizes, ``info`` facts on how
+    it was made; both are JSON. ``weights`` are arrays or tensors by name. ``reads`` names the tensors of
+    observations that the policy reads, in the order of its weights.
     """
     description = {"format": FORMAT, "version": VERSION, "game": game, "policy": kind}
     description |= {"network": dict(network), "info": dict(info or {})}
@@ -62,7 +62,7 @@ def write_checkpoint(
 
 def write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     """Write arrays, or tensors of any device, to a safetensors file."""
-    # save_file() of the library would let only the owner read the file.
+    # The library's save_file() would make a file that only its owner can read.
     path.write_bytes(save({name: _as_array(tensor) for name, tensor in tensors.items()}))
 
 
@@ -83,7 +83,7 @@ def read_weights_file(folder: Path) -> bytes:
         return planes.reshape(4, -1).T.tobytes()
     path = folder / WEIGHTS_FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {WEIGHTS_FILE} is missing")
+        raise FileNotFoundError(f"{folder} is not a checkpoint: it has no {WEIGHTS_FILE}")
     return path.read_bytes()
 
 
@@ -108,12 +108,12 @@ class Checkpoint:
     Attributes:
         folder: The folder that holds the two files.
         game: The name of the game.
-        kind: The kind of policy, which decides what can play it.
-        network: The settings of the network, as they stand in the file; the kind validates them.
+        kind: The kind of policy, which selects the agent that plays it.
+        network: The settings of the network in the file, not validated yet.
         info: Facts on how the policy was made.
-        reads: The tensors of observations that the policy reads, in the order of its weights; empty where the
-            file names none, for those that its network reads by default.
-        name: The name of agents that play it: that of the folder, or of the commit on the Hugging Face Hub.
+        reads: The tensors of observations that the policy reads, in the order of its weights. Empty if the
+            file names none; the network then reads its default ones.
+        name: The name of its agents: the folder's, or that of the commit on the Hugging Face Hub.
     """
 
     folder: Path
@@ -135,17 +135,17 @@ class Checkpoint:
         return _is_shipped(self.folder)
 
     def check(self, game: str, kind: str) -> None:
-        """Raise ValueError unless the checkpoint is of a game and a kind."""
+        """Raise ValueError if the checkpoint is of another game or kind."""
         if self.game != game:
             raise ValueError(f"{self.file} is for the game {self.game!r}, not for {game!r}")
         if self.kind != kind:
             raise ValueError(f"the policy of {self.folder} is {short_repr(self.kind)}; it must be {kind!r}")
 
     def arrays(self, shapes: Shapes, what: str) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the weights, which must be of these shapes, of float32, and finite.
+        """Return the weights, which must have these shapes, be float32, and finite.
 
-        FileNotFoundError if there is no such file, ValueError if it is damaged or holds anything else;
-        messages call what has such weights ``what``.
+        FileNotFoundError if there is no such file, ValueError if it is damaged or differs. Messages name the
+        policy ``what``.
         """
         contents = read_weights_file(self.folder)
         arrays: dict[str, npt.NDArray[np.float32]] = {}
@@ -173,7 +173,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     """
     path = folder / CHECKPOINT_FILE
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} is no checkpoint: {CHECKPOINT_FILE} is missing")
+        raise FileNotFoundError(f"{folder} is not a checkpoint: it has no {CHECKPOINT_FILE}")
     description = read_json(path)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError(f"{path} does not describe a checkpoint: its format is not {FORMAT!r}")
@@ -192,7 +192,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def _tensors_read(shapes: Any, game: str, path: Path) -> tuple[str, ...]:
-    """Return the names of the tensors that a description lists; ValueError if observations lack one."""
+    """Return the names of the tensors in a description; ValueError if observations have no such one."""
     if shapes == {}:
         return ()
     known = {name: list(shape) for name, shape in rules_of(game).layout.shapes.items()}
@@ -204,12 +204,12 @@ def _tensors_read(shapes: Any, game: str, path: Path) -> tuple[str, ...]:
 
 
 def not_finite(arrays: Mapping[str, npt.NDArray[np.float32]]) -> list[str]:
-    """Return the names of the arrays that hold NaN or an infinity."""
+    """Return the names of the arrays that contain NaN or infinity."""
     return [name for name, array in arrays.items() if not np.isfinite(array).all()]
 
 
 def _differences(found: Mapping[str, str], needed: Mapping[str, str]) -> list[str]:
-    """Return the differences between two headers, types and shapes by name, in words."""
+    """Return messages about the differences between two headers: types and shapes by name."""
     wrong = [(name, found.get(name, "missing"), text) for name, text in needed.items()]
     unknown = [f"{short_repr(name)} is unknown" for name in found if name not in needed]
     return [f"{name} is {text}, not {right}" for name, text, right in wrong if text != right] + unknown

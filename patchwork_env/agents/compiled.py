@@ -1,6 +1,6 @@
 """Compiled values of any game: weights as records of arrays, in memory and in checkpoints.
 
-Kernels read arrays within records without counting references to them, which would take longer.
+Arrays within records need no reference counts in kernels, which saves time.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from patchwork_env.core.random import Streams, random_below
 
 _STEPS = 1 << 30
 LEAK = 1 / 8
-"""Slope of a unit below 0. Without it units die early, when all rows of a sum move in the same direction."""
+"""The slope of a unit below 0. Without it, units die early, when all rows of a sum move in one direction."""
 
 
 def record_type(fields: dict[str, tuple[Any, tuple[int, ...]]]) -> np.dtype[np.void]:
-    """Return a structured type; a field that does not fit into the rest of a cache line begins a new one."""
+    """Return a structured type; fields that would cross the end of a cache line start a new one."""
     offsets, end = [], 0
     for kind, shape in fields.values():
         item = np.dtype(kind).itemsize
@@ -43,14 +43,14 @@ def _next_multiple(number: int, factor: int) -> int:
 
 
 def aligned_records(kind: np.dtype[np.void], number: int = 1) -> npt.NDArray[np.void]:
-    """Return an array of records of zeros, at the start of a cache line."""
+    """Return an array of zero records, aligned to a cache line."""
     memory = np.zeros(number * kind.itemsize + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + number * kind.itemsize].view(kind)
 
 
 def arrays_of(weights: npt.NDArray[np.void]) -> dict[str, Floats]:
-    """Return the weights of a record by name; changing these arrays changes the weights."""
+    """Return the weights of a record by name, as views."""
     return {name: weights[name][0] for name in weights.dtype.names or ()}
 
 
@@ -68,7 +68,7 @@ def layer_of(matrix: Any, bias: Any, one: int) -> tuple[Any, Any, int]:
     """Return a layer in integers: matrix, bias and shift, with as many binary places as int32 sums allow.
 
     ``one`` is the integer for 1 in inputs and outputs. Weights of ``n`` inputs are clipped to ``2**13 / n``,
-    so that no sum overflows. A bias is clipped where the output is at an end of int16 whatever the inputs.
+    so that no sum overflows. A larger bias than the inputs can outweigh is clipped, with the same outputs.
     """
     most = 2**13 / len(matrix)
     matrix = np.clip(np.float64(matrix), -most, most)
@@ -84,13 +84,13 @@ def layer_of(matrix: Any, bias: Any, one: int) -> tuple[Any, Any, int]:
 
 
 def rounded(numbers: Any, factor: float, kind: Any) -> Any:
-    """Return multiples of numbers as integers; those beyond the range become its ends."""
+    """Return ``numbers * factor`` rounded to an integer type and clipped to its range."""
     ends = np.iinfo(kind)
     return np.clip(np.rint(np.float64(numbers) * factor), ends.min, ends.max).astype(kind)
 
 
 def random_record(kind: np.dtype[np.void], scales: Mapping[str, float], seed: int) -> npt.NDArray[np.void]:
-    """Return a record of normal weights of these scales, drawn in their order; all others are 0."""
+    """Return a record of normal weights with these scales, drawn in this order; other weights are 0."""
     rng = np.random.default_rng(seed)
     weights = aligned_records(kind)
     for name, scale in scales.items():
@@ -132,7 +132,7 @@ def rectify(numbers: Floats) -> None:
 def draw_by_softmax(
     values: npt.NDArray[np.floating[Any]], temperature: float, streams: Streams, i: int
 ) -> int:
-    """Draw an index by stream ``i``, with probabilities in proportion to ``exp(value / temperature)``."""
+    """Draw an index with stream ``i``; probabilities are proportional to ``exp(value / temperature)``."""
     best = 0
     for k in range(len(values)):
         if values[k] > values[best]:

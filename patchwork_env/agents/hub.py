@@ -1,8 +1,9 @@
-"""Checkpoints on the Hugging Face Hub: ``hf:owner/name@revision`` is the one that a repository holds.
+"""Checkpoints on the Hugging Face Hub: ``hf:owner/name@revision`` names the one in a repository.
 
-The two files of a checkpoint at the top of a repository are downloaded, the description first, which is
-checked before the weights follow. ``huggingface_hub`` keeps them in its cache and reads its own settings:
-``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` for the cache alone.
+The two files of a checkpoint are downloaded from the top folder of the repository. The description comes
+first, and is validated before the weights are downloaded. ``huggingface_hub`` keeps both in its cache and
+reads its own settings: ``HF_TOKEN``, ``HF_HOME``, ``HF_ENDPOINT``, and ``HF_HUB_OFFLINE=1`` to use only the
+cache.
 """
 
 from __future__ import annotations
@@ -23,36 +24,39 @@ from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import short_repr
 
 PREFIX, FORM = "hf:", "hf:owner/name@revision"
-"""The beginning and the form of names on the Hub; without a revision they stand for the newest one."""
+"""The beginning and the form of names on the Hub; without a revision, the newest one is meant."""
 MOST_BYTES = {CHECKPOINT_FILE: 2**20, WEIGHTS_FILE: 2**28}
-"""The files of a checkpoint, and the most bytes of each that are downloaded."""
+"""The files of a checkpoint, and the maximum size in bytes of each."""
 _LIBRARY = {"library_name": "patchwork-env", "library_version": __version__}
-_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # no name begins with a dot, so that none leads out of a folder
+_WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # not ``..``, which would lead out of the cache's folder
 _NAME = re.compile(rf"{PREFIX}(?P<repository>{_WORD}/{_WORD})(@(?P<revision>{_WORD}(/{_WORD}){{0,4}}))?")
 
 
 _found: dict[str, Checkpoint] = {}
-"""The checkpoints that this process has fetched, by name; they stay, even if their repositories change."""
+"""The checkpoints that this process has fetched, by name; they stay even if their repositories change."""
 _lock = threading.Lock()
 
 
 def is_on_hub(name: str) -> bool:
-    """Whether a text names a checkpoint on the Hub, well or badly."""
+    """Whether a name has the prefix of the Hub; the rest may be malformed."""
     return name.startswith(PREFIX)
 
 
 def fetch(name: str) -> Checkpoint:
-    """Return the checkpoint of a name, which is downloaded unless the cache has it.
+    """Return the checkpoint of a name, which is downloaded unless it is cached.
 
-    Within a process a name stands for the same commit. Without a revision, a warning names the commit.
-    ValueError if the name has another form, or the repository holds no checkpoint of this library, or one
-    that is too large. FileNotFoundError if there is no such repository or revision, or it is private, or
-    lacks a file, or is not in the cache, and downloads are switched off. ConnectionError if it is out of
-    reach.
+    Within a process, a name always means the same commit. Without a revision, a warning names the commit.
+
+    Raises:
+        ValueError: The name is malformed, or the repository has no checkpoint of this library, or one that is
+            too large.
+        FileNotFoundError: There is no such repository, revision or file, or it is private, or it is not
+            cached and ``HF_HUB_OFFLINE`` is set.
+        ConnectionError: The Hub cannot be reached.
     """
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"{short_repr(name, 200)} names nothing on the Hugging Face Hub; write {FORM}")
+        raise ValueError(f"{short_repr(name, 200)} is not a name on the Hugging Face Hub; write {FORM}")
     repository, revision = match["repository"], match["revision"]
     with _lock:
         if name not in _found:
@@ -69,7 +73,7 @@ def _download(repository: str, revision: str | None) -> Checkpoint:
         checkpoint = read_checkpoint(description.parent)
     except ValueError as error:
         reason = f"{CHECKPOINT_FILE} {str(error).removeprefix(f'{description} ')}"
-        raise ValueError(f"{PREFIX}{repository} is no checkpoint of this library: {reason}") from None
+        raise ValueError(f"{PREFIX}{repository} is not a checkpoint of this library: {reason}") from None
     _file(repository, commit, WEIGHTS_FILE)  # not those of the revision, which may have moved on
     return replace(checkpoint, name=_name_of(repository, commit))
 
@@ -85,7 +89,7 @@ def _file(repository: str, revision: str | None, file: str) -> Path:
         size = hub.hf_hub_download(**arguments, dry_run=True).file_size
         if size is None or size > MOST_BYTES[file]:
             given = f"{file} of {PREFIX}{repository} has {'?' if size is None else f'{size:,}'} bytes"
-            raise ValueError(f"{given}; at most {MOST_BYTES[file]:,} are downloaded")
+            raise ValueError(f"{given}; at most {MOST_BYTES[file]:,} are allowed")
         return Path(hub.hf_hub_download(**arguments))
 
 
@@ -97,7 +101,7 @@ def _library() -> Any:
 
 @contextmanager
 def _explained(repository: str, revision: str | None = None, file: str = "") -> Iterator[None]:
-    """Turn errors of the client within the block into those of :func:`fetch`, in one line each."""
+    """Convert errors of the Hub's client into those of :func:`fetch`, with a message of one line."""
     from huggingface_hub import constants, errors
 
     name, where = f"{PREFIX}{repository}", constants.ENDPOINT
@@ -107,7 +111,7 @@ def _explained(repository: str, revision: str | None = None, file: str = "") -> 
         "HF_TOKEN gives no access to it",
         errors.RevisionNotFoundError: f"{name} has no revision {revision!r}",
         errors.LocalEntryNotFoundError: f"{name} is not in the cache, and HF_HUB_OFFLINE forbids a download",
-        errors.EntryNotFoundError: f"{name} is no checkpoint of this library: it holds no {file}",
+        errors.EntryNotFoundError: f"{name} is not a checkpoint of this library: it has no {file}",
     }
     try:
         yield
@@ -125,10 +129,10 @@ def _explained(repository: str, revision: str | None = None, file: str = "") -> 
 
 
 def publish(folder: Path, repository: str, *, private: bool = False, message: str = "A checkpoint") -> str:
-    """Make the files of a folder those of a repository, in one commit, and return the name of that commit.
+    """Upload the files of a folder to a repository in one commit; return the name of the commit.
 
-    The repository is created if there is none; ``private`` is that of a new one. For errors see
-    :func:`fetch`; ValueError also if its page is refused.
+    A repository that does not exist is created, ``private`` or not. For errors see :func:`fetch`; ValueError
+    also if the Hub refuses the page.
     """
     check_repository(repository)
     hub = _library()
@@ -141,6 +145,6 @@ def publish(folder: Path, repository: str, *, private: bool = False, message: st
 
 
 def check_repository(repository: str) -> None:
-    """Raise ValueError unless a text has the form ``owner/name``."""
+    """Raise ValueError if the name of a repository does not have the form ``owner/name``."""
     if "@" in repository or _NAME.fullmatch(PREFIX + repository) is None:
         raise ValueError(f"the repository is {short_repr(repository, 200)}; write owner/name")

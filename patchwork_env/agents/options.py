@@ -1,4 +1,4 @@
-"""The options of agents in specs: readers of their texts, and the budgets of searches."""
+"""The options of agents in specs: their readers, and the budgets of searches."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 LEVELS = ("instant", "fast", "strong", "analysis")
-"""The budgets of searches with a learned value that have a name, from the smallest to the largest."""
+"""The named budgets of searches with a learned value, in ascending order."""
 FEWEST_NODES, MOST_NODES = 2, 200_000
-"""The limits of the nodes of such a search; in Patchwork the most take 150 MB."""
+"""The range of the option ``nodes`` of such a search; in Patchwork, the maximum takes 150 MB."""
 MOST_THREADS = 64
-"""The most threads of such a search, more than help it."""
+"""The maximum of the option ``threads``; more threads do not help a search."""
 FEWEST_SIMULATIONS, MOST_SIMULATIONS = 2, 10**6
-"""The limits of the simulations of a move: one would compare nothing, and searches have memory for each."""
+"""The range of simulations per move: one would compare nothing, and each takes memory."""
 AIMS = ("win", "rich", "margin", "score")
-"""The aims of a search of Patchwork with a learned value. ``win`` is the strongest. ``rich`` is to win
-too, but with many points for both players. ``margin`` is the difference of the scores. ``score`` is the
-own points, with little regard to who wins."""
+"""The aims of a search of Patchwork with a learned value. ``win`` is the strongest. ``rich`` also aims to
+win, but with many points for both players. ``margin`` maximizes the difference of the scores, ``score`` the
+player's own points."""
 Reader = Callable[[str], Any]
-"""Makes the value of an option from its text; the ValueError that it raises says what is allowed."""
+"""Converts the text of an option to its value; the message of its ValueError is what is allowed."""
 
 
 def boolean(text: str) -> bool:
@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
 
 
 def integer(lowest: int, highest: int = 10**6) -> Reader:
-    """Return a reader of integers of ``lowest ... highest``."""
+    """Return a reader of integers, ``lowest ... highest``."""
 
     def read(text: str) -> int:
         if not re.fullmatch("[0-9]{1,9}", text) or not lowest <= int(text) <= highest:
@@ -48,7 +48,7 @@ def integer(lowest: int, highest: int = 10**6) -> Reader:
 
 
 def one_of(*words: str) -> Reader:
-    """Return a reader of some words alone."""
+    """Return a reader that allows only these words."""
 
     def read(text: str) -> str:
         if text not in words:
@@ -79,7 +79,7 @@ def check_budget(**budgets: Any) -> dict[str, Any]:
 
 
 def spec_of(name: str, **options: Any) -> str:
-    """Return the spec of an agent with the options that are not None; a level by its value alone."""
+    """Return the spec of an agent with the options that are not None; a level alone without ``level=``."""
     given = {key: value for key, value in options.items() if value is not None}
     texts = {key: f"{value:g}" if isinstance(value, float) else value for key, value in given.items()}
     if list(texts) == ["level"]:

@@ -1,6 +1,6 @@
 """Agents that are other programs, in any language, asked over their standard input and output.
 
-``docs/use/engine.md`` says what such a program has to understand: one query, and one answer.
+``docs/use/engine.md`` describes the query that such a program gets and the answer that it gives.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from patchwork_env.games import rules_of
 from patchwork_env.protocol.client import Client, split_command
 
 DEFAULT_SECONDS, GRACE = 30.0, 1.0
-"""The seconds of a move, and those of the start, unless a spec gives others; and the seconds after the time
-of a move in which the answer may still arrive."""
+"""The default seconds of a move and of the start, and the seconds that an answer may be late."""
 _MOST_SEED = 2**31
 
 
 class ProgramAgent(Agent):
-    """A program that chooses moves. It is started for its first move, and again after it has failed.
+    """A program that chooses moves. It is started for its first move, and again after a failure.
 
-    It ends with the agent, with this process, and when it fails: when it ends, hangs, or answers anything but
-    a legal move. Copies and pickles start a program of their own. Where a game hides something, the program
-    sees a position in which that is drawn at random.
+    A failure is an exit, a timeout, or an answer that is not a legal move; it ends the program. The program
+    also ends with the agent and with this process. Copies and pickles start their own program. Hidden
+    information is replaced by random values before the program sees a position.
 
-    ``command`` is the program with its arguments, a list, or a text that is split as shells do. ``seconds``
-    of a move are sent to the program, as are numbers that the seed gives; ``start_seconds`` are added for its
-    first move. ValueError if the command names no program, FileNotFoundError if there is none.
+    ``command`` is a list of the program and its arguments, or a str that is split as by a shell. The program
+    gets the ``seconds`` of a move and a random seed; its first move may take ``start_seconds`` more.
+    ValueError if the command has no program, FileNotFoundError if the program does not exist.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class ProgramAgent(Agent):
         self._random = np.random.default_rng(check_seed(seed))
 
     def act(self, game: BaseGame) -> int:
-        """See :meth:`Agent.act`; OpponentError if the program failed, which has been ended then."""
+        """See :meth:`Agent.act`; OpponentError after a failure of the program, which has then been ended."""
         self.check_states(game.state)
         random = copy.deepcopy(self._random)
         query = query_of(game, int(random.integers(_MOST_SEED)))
@@ -75,20 +74,20 @@ class ProgramAgent(Agent):
                 limit += self.start_seconds
             answer = self._client.ask("choose", limit, time_limit=self.seconds, **query)
             action = self._read(game, answer)
-        except BaseException:  # also Ctrl-C: the next move must not wait for this one
+        except BaseException:  # also Ctrl-C: the late answer must not be taken for the next move
             self.close(patience=0.1)
             raise
         self._random = random
         return action
 
     def close(self, patience: float = 1.0) -> None:
-        """End the program, which starts again for the next move."""
+        """End the program, which is started again for the next move."""
         client, self._client = self._client, None
         if client is not None:
             client.close(patience)
 
     def _read(self, game: BaseGame, answer: dict[str, Any]) -> int:
-        """Return the action of an answer; OpponentError if it holds no legal move."""
+        """Return the action of an answer; OpponentError if it has no legal move."""
         move = answer.get("move")
         try:
             if not isinstance(move, str | int):
@@ -99,7 +98,7 @@ class ProgramAgent(Agent):
 
 
 def query_of(game: BaseGame, seed: int) -> dict[str, Any]:
-    """Return the fields of a query: all that the player to move may know of a game, and the legal moves."""
+    """Return the fields of a query: the game as the player to move may know it, and the legal moves."""
     rules = rules_of(game.state)
     notation = game.determinize(seed).position_text() if rules.has_hidden_information else game.notation()
     actions = game.legal_actions().tolist()

@@ -1,9 +1,9 @@
 """Models of sb3-contrib's MaskablePPO as agents: files that ``model.save("model.zip")`` writes. Needs torch.
 
-Such a file holds tensors, and JSON in which whatever is no plain value is pickled. Here tensors are read as
-weights alone, and plain values; nothing else is unpickled, and Stable-Baselines3 need not be installed. So
-only policies can be played whose code is here: ``PatchworkPolicy`` of :mod:`patchwork_env.integrations.sb3`
-for every game, and ``MlpPolicy`` for Patchwork.
+Such a file has tensors, and JSON in which all but plain values are pickled. This module reads only tensors,
+with PyTorch's reader of weights, and plain values. It unpickles nothing else and does not need
+Stable-Baselines3. It can play ``PatchworkPolicy`` of :mod:`patchwork_env.integrations.sb3` in every game, and
+``MlpPolicy`` in Patchwork.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from patchwork_env.core.sections import read_section
 from patchwork_env.games import PATCHWORK, rules_of
 
 WEIGHTS, DATA, _PICKLE = "policy.pth", "data", "data.pkl"
-"""The members of a file with the policy's tensors, and with everything that is JSON; and the end of the name
-of the member of the weights that describes the tensors."""
+"""The members of a file with the policy's tensors and with JSON, and the end of the name of the pickle within
+the weights."""
 EXTRA_STATE, PREFIX = "_extra_state", "network."
-"""Of a ``PatchworkPolicy``, the entry with its game and sizes, and the beginning of the names of tensors."""
+"""The entry of a ``PatchworkPolicy`` with its game and sizes, and the prefix of its tensors."""
 _NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
-"""The instructions of pickles that name or make objects of other classes."""
+"""The instructions of pickles that import a name or make an object."""
 _NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
 _NETWORK_MODULE = "patchwork_env.integrations.sb3.policy"
 _MLP_MODULE = "sb3_contrib.common.maskable.policies"
-"""The modules of ``PatchworkPolicy``, and of the policies that are perceptrons and nothing else."""
+"""The modules of ``PatchworkPolicy`` and of ``MlpPolicy``."""
 _HOW_TO_PLAY = (
     "if you trust the file, load it with MaskablePPO.load and take "
     "patchwork_env.integrations.sb3.as_agent(model) instead of its path"
@@ -61,12 +61,12 @@ def load(path: str | Path, seed: int | None = None, *, sample: bool = False) -> 
     own = tensors.pop(EXTRA_STATE, None)
     kind = data.get("policy_class")
     module = kind.get("__module__") if isinstance(kind, dict) else kind
-    if module != (_MLP_MODULE if own is None else _NETWORK_MODULE):  # policies with code of their own
+    if module != (_MLP_MODULE if own is None else _NETWORK_MODULE):  # a class of the user
         raise ValueError(f"{path}: a policy of {short_repr(module)} is not known here; {_HOW_TO_PLAY}")
     if own is None:
         return MlpAgent(_perceptron(tensors, data, path), path.name, sample=sample, seed=seed)
     if not isinstance(own, dict) or set(own) != {"game", "network"}:
-        raise ValueError(f"{path}: {WEIGHTS} tells {short_repr(own)}; it must tell game and network")
+        raise ValueError(f"{path}: {WEIGHTS} has {short_repr(own)}; it must have game and network")
     try:
         network = networks.network_class(own["game"])
     except (ValueError, TypeError) as error:
@@ -89,11 +89,11 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "<class 'torch.nn.modules.activation.Tanh'>": nn.Tanh,
 }
 _PARTS = ("mlp_extractor.policy_net.", "action_net.")
-"""The beginnings of the names of a policy's tensors; those of its values play no part."""
+"""The prefixes of the names of a policy's tensors; those of its value function are not read."""
 
 
 class _Perceptron(nn.Module):
-    """The policy of an ``MlpPolicy``, whose tensors have the same names there."""
+    """The policy of an ``MlpPolicy``, with the same names of tensors."""
 
     def __init__(self, units: Sequence[int], activation: type[nn.Module]) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _Perceptron(nn.Module):
 
 
 class MlpAgent(SamplingAgent):
-    """Plays the policy of an ``MlpPolicy`` for Patchwork; unless it samples, the most probable action."""
+    """Plays the policy of an ``MlpPolicy`` for Patchwork, by default the most probable action."""
 
     games = (PATCHWORK,)
 
@@ -123,7 +123,9 @@ class MlpAgent(SamplingAgent):
         observations, masks = map(torch.from_numpy, views_of(states))
         with torch.inference_mode():
             logits = self.network(observations).masked_fill(masks == 0, -torch.inf)
-            log_probabilities = logits - logits.logsumexp(1, keepdim=True)  # with the ties of the model
+            log_probabilities = logits - logits.logsumexp(
+                1, keepdim=True
+            )  # rounded and tied like the model's
         if self.sample:
             return sample_legal(states, log_probabilities.numpy(), self._random)
         actions: Actions = log_probabilities.argmax(1).numpy()
@@ -177,21 +179,21 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     contents = _members(path, path.read_bytes())
     missing = [name for name in (WEIGHTS, DATA) if name not in contents]
     if missing:
-        raise ValueError(f"{path} is no model of Stable-Baselines3: it holds no {' and no '.join(missing)}")
+        raise ValueError(f"{path} is not a model of Stable-Baselines3: it has no {' and no '.join(missing)}")
     weights, text = contents[WEIGHTS], contents[DATA]
     _check_names(path, _members(path, weights))
     try:
         tensors = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
-    except Exception:  # whatever a damaged file leads to in PyTorch
-        raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged") from None
+    except Exception:  # PyTorch raises errors of many kinds for damaged files
+        raise ValueError(f"{path}: {WEIGHTS} has more than tensors, or is damaged") from None
     data = parse_json(text.decode(errors="replace"), f"{path}: {DATA}", finite=False)
     if not isinstance(tensors, dict) or not isinstance(data, dict):
-        raise ValueError(f"{path}: {WEIGHTS} or {DATA} holds no names with values")
+        raise ValueError(f"{path}: {WEIGHTS} or {DATA} is not a dictionary")
     return dict(tensors), data
 
 
 def _members(path: Path, contents: bytes) -> dict[str, bytes]:
-    """Return the members of an archive, by name; none may be compressed, for then it could be of any size."""
+    """Return the members of an archive by name; they must not be compressed, which limits their size."""
     try:
         with zipfile.ZipFile(io.BytesIO(contents)) as archive:
             compressed = [
@@ -200,28 +202,30 @@ def _members(path: Path, contents: bytes) -> dict[str, bytes]:
                 if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(contents)
             ]
             members = {} if compressed else {name: archive.read(name) for name in archive.namelist()}
-    except Exception:  # damaged archives have no error in common
-        raise ValueError(f"{path} is no model of Stable-Baselines3, or is damaged") from None
+    except Exception:  # zipfile raises errors of many kinds for damaged archives
+        raise ValueError(f"{path} is not a model of Stable-Baselines3, or is damaged") from None
     if compressed:
-        raise ValueError(f"{path}: {short_repr(compressed[0])} is compressed, as in no model that was saved")
+        raise ValueError(
+            f"{path}: {short_repr(compressed[0])} is compressed, unlike in models that were saved"
+        )
     return members
 
 
 def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
-    """Refuse pickles that name more than dictionaries and float32 tensors: some take any memory."""
+    """Refuse pickles with other objects than dictionaries and float32 tensors, which may take any memory."""
     try:
         for name, contents in members.items():
             for opcode, argument, _ in pickletools.genops(contents) if name.endswith(_PICKLE) else ():
                 if opcode.name in _NAMING and argument not in _NAMES:
                     raise ValueError
-    except Exception:  # whatever damaged pickles lead to
-        raise ValueError(f"{path}: {WEIGHTS} holds more than tensors, or is damaged") from None
+    except Exception:  # pickletools raises errors of many kinds for damaged pickles
+        raise ValueError(f"{path}: {WEIGHTS} has more than tensors, or is damaged") from None
 
 
 def _checked(
     tensors: Mapping[str, Any], shapes: Shapes, path: Path, what: str
 ) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the tensors, which must be of these shapes, of float32, and finite."""
+    """Return the tensors, which must have these shapes, be float32, and finite."""
     wrong = sorted(map(str, tensors.keys() ^ shapes.keys()))
     wrong += [name for name in shapes if name in tensors and not _fits(tensors[name], shapes[name])]
     if wrong:
@@ -229,7 +233,7 @@ def _checked(
         raise ValueError(f"{path} does not hold the weights of {what}: {reason}")
     arrays = {name: tensors[name].numpy() for name in shapes}
     if damaged := not_finite(arrays):
-        raise ValueError(f"{path}: {damaged[0]} holds numbers that are not finite")
+        raise ValueError(f"{path}: {damaged[0]} has values that are not finite")
     return arrays
 
 

@@ -1,15 +1,15 @@
-"""Specs, the strings that name agents, and the registry of all that they can name.
+"""Specs, the strings that name agents, and the registry of agents.
 
 A spec is a name, such as ``"greedy"`` or ``"ppo"``, the path of a checkpoint folder or of a file, or
 ``"hf:owner/name@revision"`` for a checkpoint on the Hugging Face Hub. Options follow the last colon:
-``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The level of a search may stand there by its
-name alone: ``"champion:fast"`` is ``"champion:level=fast"``.
+``"mcts:simulations=400"``, ``"runs/quick/final:sample=true"``. The name of a level alone is short for the
+option: ``"champion:fast"`` is ``"champion:level=fast"``.
 
-Packages make their agents known by an entry point of the group ``patchwork_env.agents``: its name is that of
-the agent, its value a module that calls :func:`register`, or a factory. It is loaded when a spec uses it.
+Other packages add agents by an entry point of the group ``patchwork_env.agents``. Its name is the agent's,
+and its value a module that calls :func:`register`, or a factory. It is loaded when a spec uses it.
 
-Commands also take ``module:name``, for an agent in a module that is imported. Where others name agents, as on
-the page and in servers, :func:`runs_code` is asked first.
+Commands also take ``module:name``, an agent in a module to import. The page and servers get specs from other
+people, so they call :func:`runs_code` first.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 MAX_SPEC_LENGTH = 4096  # the most characters of a spec, as of a path on most systems
 ENTRY_POINT_GROUP = "patchwork_env.agents"
-Factory = str | Callable[..., "Agent"]  # makes an agent, or `"module:function"` for a function to import
+Factory = str | Callable[..., "Agent"]  # a function that returns an agent, or `"module:function"`
 _ALLOWED: Mapping[Reader, str] = {int: "an integer", float: "a number"}
-"""The values that readers allow whose errors do not say so."""
+"""The allowed values of readers whose errors do not name them."""
 
 
 # --- the registry -----------------------------------------------------------------------------------------
 
 
 class Entry(NamedTuple):
-    """The way to make the agents of one name, scheme, ending, or kind of checkpoint; see :func:`register`."""
+    """The factory of one name, scheme, file ending or kind of checkpoint; see :func:`register`."""
 
     factory: Factory
     options: Mapping[str, Reader]
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
 
 
 _entries: dict[str | tuple[str, str], Entry] = {}
-"""The registered agents: by name, ``"scheme:"`` or ``".ending"``, and by game and kind of checkpoint."""
+"""The registered agents, by name, ``"scheme:"`` or ``".ending"``, or by game and kind of checkpoint."""
 _NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -84,7 +84,7 @@ def register(
     extra: str = "",
     needs_trust: bool = False,
 ) -> None:
-    """Make a name a spec.
+    """Register an agent under a name, which becomes a spec.
 
     >>> from patchwork_env import agents
     >>> agents.register("cautious", lambda seed, patience=3: agents.load("greedy"), options={"patience": int})
@@ -92,18 +92,18 @@ def register(
     <agent greedy>
 
     Args:
-        name: The name: letters, digits, ``_``, ``-`` and dots. With a colon at its end, every text that
-            begins with it is a spec; with a dot at its beginning, every file that ends with it.
+        name: The name: letters, digits, ``_``, ``-`` and dots. A name that ends with a colon registers all
+            specs with this beginning; one that begins with a dot, all files with this ending.
         factory: A function, called as ``factory(seed, **options)``, that returns an
             :class:`~patchwork_env.agents.Agent`; or ``"module:function"``, imported for the first agent. The
-            text after the colon, or the path of the file, comes before the seed.
+            text after the colon, or the path of the file, is passed before the seed.
         games: The games that the agents play; None for the attribute ``games`` of a class, or else all.
         options: The options, each with a function that reads its text; its ValueError says what is allowed.
-        listed: Whether :func:`names` lists the name: not if the agents play only some set-ups of their games.
-        extra: The extra of this package that installs what the factory imports.
-        needs_trust: Whether such specs may come from the user alone: see :func:`runs_code`.
+        listed: Whether :func:`names` lists the name; False for agents that play only some set-ups of a game.
+        extra: The extra of this package that installs the libraries of the factory.
+        needs_trust: Whether only the user may give such specs; see :func:`runs_code`.
 
-    ValueError if the name is taken, or has other characters.
+    ValueError if the name is taken or has other characters.
     """
     if not isinstance(name, str) or not re.fullmatch(rf"{_NAME.pattern}:?|\.\w+", name):
         raise ValueError(
@@ -118,7 +118,7 @@ def register(
 def register_checkpoint(
     game: str, kind: str, factory: Factory, *, options: Mapping[str, Reader] | None = None, extra: str = ""
 ) -> None:
-    """Make checkpoints of a game and a kind, as ``checkpoint.json`` names them, playable.
+    """Register the agents of checkpoints, by ``game`` and ``policy`` (the kind) in ``checkpoint.json``.
 
     The factory is called as ``factory(checkpoint, seed, **options)``, with a
     :class:`~patchwork_env.agents.checkpoints.Checkpoint`; see :func:`register` for the rest.
@@ -128,12 +128,12 @@ def register_checkpoint(
 
 def _add(key: str | tuple[str, str], entry: Entry) -> None:
     if key in _entries:
-        raise ValueError(f"there is an agent {key!r} already")
+        raise ValueError(f"there is already an agent {key!r}")
     _entries[key] = entry
 
 
 def named(name: str) -> Entry | None:
-    """Return the entry of a name, which may come from another package; None if it is not registered."""
+    """Return the entry of a name, also one of another package; None if there is none."""
     if not _NAME.fullmatch(name):
         return None
     if name not in _entries and name in _entry_points():
@@ -156,23 +156,23 @@ def _load_entry_point(point: EntryPoint) -> None:
         found = point.load()
         if point.name not in _entries and callable(found):
             register(point.name, found)
-    except Exception as error:  # whatever a foreign module raises
+    except Exception as error:  # a module of another package may raise anything
         raise ValueError(
             f"agent {point.name!r} of the package {package!r} cannot be loaded: "
             f"{type(error).__name__}: {error}"
         ) from error
     if point.name not in _entries:
-        raise ValueError(f"the package {package!r} promises an agent {point.name!r}, but registers none")
+        raise ValueError(f"the package {package!r} has an entry point {point.name!r}, but registers no agent")
 
 
-# --- what there is ----------------------------------------------------------------------------------------
+# --- names and paths --------------------------------------------------------------------------------------
 
 
 def names(game: str | None = None) -> tuple[str, ...]:
-    """Return the named agents that play any set-up of a game, such as ``"patchwork"``; None for all games.
+    """Return the names of agents that play all set-ups of a game, such as ``"patchwork"``; None for any.
 
-    Which games those of other packages play is known once they have been used; until then they are among
-    those for all games. ValueError if there is no such game.
+    Agents of other packages are listed for a game once they have been used, for None always. ValueError if
+    there is no such game.
     """
     if game is not None:
         check_one_of(game, GAMES, "game")
@@ -191,16 +191,16 @@ def _shipped() -> list[str]:
 
 
 def path_of(spec: str | os.PathLike[str]) -> Path | None:
-    """Return the path of a spec's policy, whether it exists or not; None for agents without one.
+    """Return the path of a spec's policy, which need not exist; None for agents without a policy.
 
-    A policy on the Hugging Face Hub is downloaded unless it is on this machine; for errors see :func:`load`.
+    A policy on the Hugging Face Hub is downloaded unless it is cached; for errors see :func:`load`.
     """
     name, _ = parse(spec)
     return None if named(name) or _of_scheme(name) else Path(checkpoint_path(name))
 
 
 def checkpoint_path(name: str) -> str:
-    """Return the path of a checkpoint by its name, shipped or on the Hub; another str is a path itself."""
+    """Return the path of a checkpoint that is shipped or on the Hub; another name is already a path."""
     if hub.is_on_hub(name):
         return str(hub.fetch(name).folder)
     return str(checkpoints.SHIPPED_FOLDER / name) if name in _shipped() else name
@@ -212,13 +212,14 @@ def checkpoint_path(name: str) -> str:
 def load(spec: str | os.PathLike[str], seed: int | None = None) -> Agent:
     """Return the agent of a spec.
 
-    It is one of :func:`names`, the path of a checkpoint folder or of a file, or ``"hf:owner/name@revision"``,
-    with options after a colon: ``"mcts:simulations=400"``, ``"champion:level=fast,aim=score"``. The ``seed``
-    is that of the agent's random numbers, ``0 ... 2**64 - 1``; None for fresh ones.
+    The spec is one of :func:`names`, the path of a checkpoint folder or of a file, or
+    ``"hf:owner/name@revision"``, with options after a colon: ``"mcts:simulations=400"``,
+    ``"champion:level=fast,aim=score"``. The ``seed`` of the agent's random numbers is ``0 ... 2**64 - 1``;
+    None for a fresh one.
 
     Raises:
-        ValueError: There is no such agent or option, or the checkpoint is not one of these games and version.
-        FileNotFoundError: The path names no checkpoint, or the Hugging Face Hub has no such one.
+        ValueError: There is no such agent or option, or the checkpoint is of another game or version.
+        FileNotFoundError: There is no checkpoint at the path, or on the Hugging Face Hub.
         ConnectionError: The Hugging Face Hub cannot be reached.
         ModuleNotFoundError: The agent needs a library, such as PyTorch, that is not installed.
     """
@@ -247,8 +248,8 @@ def _find(name: str) -> tuple[Entry, tuple[Any, ...]]:
     if (game, kind) not in _entries:
         kinds = ", ".join(repr(key[1]) for key in _entries if isinstance(key, tuple) and key[0] == game)
         raise ValueError(
-            f"the policy of {checkpoint.folder} is {short_repr(kind)}; this library plays of those for "
-            f"{game}: {kinds or 'none'}"
+            f"the policy of {checkpoint.folder} is {short_repr(kind)}; those of {game} that this library "
+            f"plays: {kinds or 'none'}"
         )
     return _entries[game, kind], (checkpoint,)
 
@@ -260,11 +261,11 @@ _SPEC = re.compile(
 
 
 def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
-    """Take a spec apart into its name or path and the texts of its options; ValueError if it is no spec."""
+    """Split a spec into its name or path and the texts of its options; ValueError if it is not a spec."""
     text = os.fspath(spec) if isinstance(spec, str | os.PathLike) else None
     if not isinstance(text, str):
         raise ValueError(
-            f"the spec of an agent must be text or a path, not {short_repr(spec)} of type "
+            f"the spec of an agent must be a str or a path, not {short_repr(spec)} of type "
             f"{type(spec).__name__}"
         )
     if len(text) > MAX_SPEC_LENGTH:
@@ -299,16 +300,16 @@ def _read_options(name: str, texts: Mapping[str, str], readers: Mapping[str, Rea
 
 
 def check_checkpoint(path: str) -> None:
-    """Raise an error that says why ``path`` is neither a name nor a checkpoint, unless it is one."""
+    """Raise an error with the likely reason unless ``path`` is a checkpoint."""
     shown = _shown(path)
-    if os.path.isfile(os.path.join(path, CHECKPOINT_FILE)):  # False for what no path can be, as all these
+    if os.path.isfile(os.path.join(path, CHECKPOINT_FILE)):  # like the rest, False for malformed paths
         return
     if os.path.isdir(path):
         inside = [_shown(str(file.parent)) for file in sorted(Path(path).glob(f"*/{CHECKPOINT_FILE}"))]
         hint = f"; did you mean {' or '.join(reversed(inside))}?" if inside else ""
-        raise FileNotFoundError(f"the folder {shown} is no checkpoint: it holds no {CHECKPOINT_FILE}{hint}")
+        raise FileNotFoundError(f"the folder {shown} is not a checkpoint: it has no {CHECKPOINT_FILE}{hint}")
     if os.path.exists(path):
-        raise ValueError(f"{shown} is a file; a checkpoint is a folder that holds a {CHECKPOINT_FILE}")
+        raise ValueError(f"{shown} is a file; a checkpoint is a folder with a {CHECKPOINT_FILE}")
     if os.sep in path or "/" in path:
         raise FileNotFoundError(f"there is no checkpoint at {shown}; allowed are {_what_exists()}")
     name, _, word = path.rpartition(":")
@@ -327,7 +328,7 @@ def check_checkpoint(path: str) -> None:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """Return the end of a message with the nearest known word, if one is near."""
+    """Return the end of a message that suggests the nearest known word, or an empty str."""
     close = nearest(word, known)
     return f"; did you mean {close!r}?" if close else ""
 
@@ -354,7 +355,7 @@ def is_import(text: str) -> bool:
 
 
 def runs_code(text: str) -> bool:
-    """Whether loading what a text names runs code of its choice, a module or a program, or downloads it."""
+    """Whether loading a spec imports a module, starts a program or downloads a file that the spec names."""
     scheme = _of_scheme(text)
     return is_import(text) or hub.is_on_hub(text) or (scheme is not None and scheme.needs_trust)
 
@@ -368,7 +369,7 @@ def import_agent(text: str) -> Agent:
 
     module, _, name = text.partition(":")
     if module.endswith(".py"):
-        raise ImportError(f"{text} names a file; write {module[:-3]}:{name}")
+        raise ImportError(f"{text} is the name of a file; write {module[:-3]}:{name}")
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:

@@ -1,10 +1,11 @@
-"""An agent for every game: UCT whose leaves are played out at random. It knows nothing but the rules.
+"""An agent for every game: UCT with random playouts, which needs only the rules.
 
 The value of the end of a game is mostly its outcome, and to a small part its points: the difference to the
-best score of the others, or one's own points alone. Random games from the position at hand are their scale.
+best score of the others, or the player's own points in games for one. Random games from the position scale
+the points.
 
-Where the game hides something, several possibilities are drawn, each is searched in a tree of its own, and
-the visits of the actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
+Hidden information is drawn several times. Each possibility is searched in its own tree, and the visits of
+the actions are added up (determinization; Ginsberg 2001, Whitehouse et al. 2011).
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ RULE = Rule(exploration=0.7, first=4.0, factor=1.0, exponent=0.5)
 MARGIN_SHARE = 0.2
 """The share of points in the value of a game's end, in games of several players; the outcome has the rest."""
 _MOST_NODES, _EDGES_PER_NODE, _MOST_EDGES, _LONGEST_PATH = 1 << 16, 16, 256, 1024
-_POSSIBILITIES = 8  # the number of possibilities that are drawn where a game hides something
+_POSSIBILITIES = 8  # the number of draws of hidden information
 _SAMPLES, _DEVIATIONS = 16, 3.0
-"""The number of random games that give points a scale, and of standard deviations that count as 1."""
-game = cast(Kernels, None)  # each game's kernels take its place
+"""The number of random games that scale points, and the number of standard deviations with the value 1."""
+game = cast(Kernels, None)  # replaced by each game's kernels
 
 
 class Workspace(NamedTuple):
@@ -50,17 +51,17 @@ class Workspace(NamedTuple):
     values: npt.NDArray[np.float64]  # (max_players,)
     path: Path
     tree: Tree
-    root: States  # (1,), the position to search from, with what is hidden drawn at random
+    root: States  # (1,), the position to search from, with hidden information drawn at random
     legal_set: LegalSet
     listed: npt.NDArray[np.int16]  # (max_legal_actions,), the legal actions as a list
-    scale: npt.NDArray[np.float64]  # (2,), the points of the value 0, and how many more have the value 1
+    scale: npt.NDArray[np.float64]  # (2,), the points of the value 0, and the points per unit of value
 
 
 class UctAgent(DrawingAgent):
-    """Searches every move with a budget of simulations, else :data:`DEFAULT_SIMULATIONS`, or of time."""
+    """Searches every move with a budget of simulations, by default ``DEFAULT_SIMULATIONS``, or of time."""
 
     spec: ClassVar[str] = "uct"
-    block: ClassVar[int] = 20  # the number of simulations between two looks at the clock
+    block: ClassVar[int] = 20  # the number of simulations between two reads of the clock
 
     def __init__(
         self, seed: int | None = None, *, simulations: int | None = None, seconds: float | None = None
@@ -75,7 +76,7 @@ class UctAgent(DrawingAgent):
             actions[i] = self._search(rules_of(states), states[i : i + 1], stream)
 
     def _new_workspace(self) -> Any:
-        return {}  # a Workspace for each game that the agent has met
+        return {}  # a Workspace for each game played so far
 
     def _search(self, rules: Rules, state: States, stream: Streams) -> int:
         work, kernels = self._work(rules), _kernels(rules)
@@ -87,7 +88,7 @@ class UctAgent(DrawingAgent):
         actions = work.actions[:count].copy()
         kernels.measure_scale(work, stream, _SAMPLES)
         simulate = partial(kernels.simulate, work.tree, work, RULE)
-        if self.seconds:  # what is compiled takes none of the time of the move
+        if self.seconds:  # compile before the time of the move begins
             _plant(state, actions, work, kernels, stream.copy())
             simulate(stream.copy(), 1)
         visits, values = np.zeros(count, np.int64), np.zeros(count)
@@ -107,7 +108,7 @@ class UctAgent(DrawingAgent):
         return workspaces[rules.name]
 
     def _spend(self, simulate: Callable[[int], object], began: float, part: int = 0, parts: int = 1) -> None:
-        """Spend one of several equal parts of the budget of a move, which began then, on simulations."""
+        """Spend one of ``parts`` equal parts of a move's budget; ``began`` is when the move began."""
         if self.seconds is None:
             simulate(self.simulations // parts + (part < self.simulations % parts))
             return
@@ -135,7 +136,7 @@ def _new_work(rules: Rules, nodes: int) -> Workspace:
 def _plant(
     state: States, actions: npt.NDArray[np.int64], work: Workspace, kernels: ModuleType, stream: Streams
 ) -> None:
-    """Begin a tree with these actions, for one possibility of what the game hides."""
+    """Begin a tree with these actions, for one draw of hidden information."""
     work.root[0] = state[0]
     kernels.determinize(work.root, 0, stream)
     start_tree(work.tree, work.root, 0)
@@ -175,7 +176,7 @@ def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> i
 
 @template
 def play_out(work: Workspace, streams: Streams) -> None:
-    """Play ``work.state`` to its end at random, and write the value for each player to ``work.values``."""
+    """Play ``work.state`` to its end at random; write each player's value to ``work.values``."""
     _play_randomly(work, streams)
     players = game.num_players(work.state, 0)
     for player in range(players):
@@ -200,7 +201,7 @@ def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
         squares += points * points
     alone = game.num_players(work.root, 0) == 1
     mean = total / samples
-    center = mean if alone else 0.0  # what is good for one of several players is bad for others
+    center = mean if alone else 0.0  # with several players, points are differences around 0
     spread = squares / samples - center * (2.0 * mean - center)
     work.scale[0], work.scale[1] = center, _DEVIATIONS * max(np.sqrt(max(spread, 0.0)), 1.0)
 

@@ -164,7 +164,7 @@ def test_specs_agents_and_functions_are_agents():
 
 @pytest.mark.parametrize("wrong", [7, None, Agent, GreedyAgent, int])
 def test_other_objects_and_classes_are_none(wrong):
-    with pytest.raises(ValueError, match="is no agent: give a spec"):
+    with pytest.raises(ValueError, match="is not an agent; allowed are a spec"):
         agents.as_agent(wrong)
 
 

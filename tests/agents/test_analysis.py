@@ -140,7 +140,7 @@ def test_text():
 
 def test_errors():
     game = middle()
-    with pytest.raises(ValueError, match="agent 'greedy' cannot analyse; those can that search"):
+    with pytest.raises(ValueError, match="agent 'greedy' cannot analyse; agents that search"):
         agents.analyse(game, "greedy")
     for k, message in ((0, "k is 0; it must be at least 1"), (1.5, "k must be an integer, not 1.5")):
         with pytest.raises(ValueError, match=message):

@@ -309,8 +309,8 @@ def cut_tensor(tensors):
 @pytest.mark.parametrize(
     ("damage", "error", "message"),
     [
-        (remove("checkpoint.json"), FileNotFoundError, "checkpoint.json is missing"),
-        (remove("weights.safetensors"), FileNotFoundError, "weights.safetensors is missing"),
+        (remove("checkpoint.json"), FileNotFoundError, "has no checkpoint.json"),
+        (remove("weights.safetensors"), FileNotFoundError, "has no weights.safetensors"),
         (overwrite("weights.safetensors", b"12"), ValueError, "does not hold the weights"),
         (with_tensors(cut_tensor), ValueError, "does not hold the weights of .* is F32"),
         (describe(policy="rules of thumb"), ValueError, "rules of thumb"),

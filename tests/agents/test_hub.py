@@ -128,12 +128,15 @@ REFUSED = {
     "champion@v9": (FileNotFoundError, "hf:ann/champion has no revision 'v9'"),
     "empty": (
         FileNotFoundError,
-        "hf:ann/empty is no checkpoint of this library: it holds no checkpoint.json",
+        "hf:ann/empty is not a checkpoint of this library: it has no checkpoint.json",
     ),
-    "half": (FileNotFoundError, "hf:ann/half is no checkpoint of this library: it holds no weights.safeten"),
-    "foreign": (ValueError, "hf:ann/foreign is no checkpoint of this library: checkpoint.json does not desc"),
-    "damaged": (ValueError, "hf:ann/damaged is no checkpoint of this library: checkpoint.json is damaged"),
-    "odd": (ValueError, "the policy of .* is 'oracle'; this library plays of those for patchwork: "),
+    "half": (FileNotFoundError, "hf:ann/half is not a checkpoint of this library: it has no weights.safeten"),
+    "foreign": (
+        ValueError,
+        "hf:ann/foreign is not a checkpoint of this library: checkpoint.json does not desc",
+    ),
+    "damaged": (ValueError, "hf:ann/damaged is not a checkpoint of this library: checkpoint.json is damaged"),
+    "odd": (ValueError, "the policy of .* is 'oracle'; those of patchwork that this library plays: "),
     "large": (ValueError, "checkpoint.json of hf:ann/large has 1,048,577 bytes; at most 1,048,576 are"),
     "torn": (ValueError, "weights.safetensors does not hold the weights"),
 }

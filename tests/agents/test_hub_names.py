@@ -39,10 +39,10 @@ def test_a_name_gives_a_repository_and_a_revision(monkeypatch, name, repository,
 )
 def test_other_names_are_refused(name):
     with pytest.raises(
-        ValueError, match="names nothing on the Hugging Face Hub; write hf:owner/name@revision"
+        ValueError, match="is not a name on the Hugging Face Hub; write hf:owner/name@revision"
     ):
         agents.load(name)
-    with pytest.raises(ValueError, match="names nothing on the Hugging Face Hub"):
+    with pytest.raises(ValueError, match="is not a name on the Hugging Face Hub"):
         load_player(name)
 
 

@@ -43,7 +43,7 @@ def test_answers_that_are_no_actions(answer):
 
 def test_what_is_no_function_or_name_or_game():
     for wrong in ("greedy", int, None):
-        with pytest.raises(ValueError, match="no function from observations and masks to actions"):
+        with pytest.raises(ValueError, match="not a function from observations and masks to actions"):
             ObservingAgent(wrong)
     with pytest.raises(ValueError, match="the name of an agent must be text, not 5"):
         ObservingAgent(max, 5)

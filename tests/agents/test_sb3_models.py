@@ -113,13 +113,13 @@ def test_nothing_is_executed(saved, tmp_path):
 
     agents.load(change(saved, trapped, data=set_traps))  # plays: nothing of it is read
     change(saved, trapped, weights=lambda tensors: tensors.update(more=Trap(mark)))
-    with pytest.raises(ValueError, match=r"policy\.pth holds more than tensors"):
+    with pytest.raises(ValueError, match=r"policy\.pth has more than tensors"):
         agents.load(trapped)
     assert not mark.exists()
     # PyTorch's reader of weights would make a byte array of any size.
     huge = change(saved, tmp_path / "huge.zip", weights=lambda tensors: tensors.update(more=bytearray(3)))
     assert b"bytearray" in huge.read_bytes()
-    with pytest.raises(ValueError, match=r"policy\.pth holds more than tensors"):
+    with pytest.raises(ValueError, match=r"policy\.pth has more than tensors"):
         agents.load(huge)
 
 
@@ -133,12 +133,12 @@ def test_weights_that_do_not_fit(saved, tmp_path):
     for changed, message in (
         (lambda t: t.update({"network.value.bias": torch.zeros(2)}), "network.value.bias' does not fit"),
         (lambda t: t.pop("network.value.bias"), "network.value.bias' does not fit"),
-        (lambda t: t["network.value.bias"].fill_(torch.nan), "numbers that are not finite"),
+        (lambda t: t["network.value.bias"].fill_(torch.nan), "values that are not finite"),
         (telling(game="chess"), "there is no game 'chess'"),
         (telling(game="nmbr9"), "the network of nmbr9 has no channels"),
         (telling(network={}), "it must give width, depth, channels"),
         (grow, "network.width is 1000000000"),
-        (lambda t: t.update(_extra_state=7), "tells 7; it must tell game and network"),
+        (lambda t: t.update(_extra_state=7), "has 7; it must have game and network"),
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(change(saved, tmp_path / "changed.zip", weights=changed))
@@ -149,15 +149,15 @@ def test_files_of_another_kind(saved, tmp_path):
     with pytest.raises(FileNotFoundError, match="no model of Stable-Baselines3"):
         agents.load(path)
     path.write_bytes(b"PK")
-    with pytest.raises(ValueError, match="is no model of Stable-Baselines3, or is damaged"):
+    with pytest.raises(ValueError, match="is not a model of Stable-Baselines3, or is damaged"):
         agents.load(path)
-    with pytest.raises(ValueError, match=r"it holds no policy\.pth"):
+    with pytest.raises(ValueError, match=r"it has no policy\.pth"):
         agents.load(change(saved, path, leave_out=["policy.pth"]))
     damaged = change(saved, path, data=lambda contents: contents.update(seed=12345))
     damaged.write_bytes(damaged.read_bytes().replace(b'"seed": 12345', b'"seed": 12x45'))
-    with pytest.raises(ValueError, match="is no model of Stable-Baselines3, or is damaged"):
+    with pytest.raises(ValueError, match="is not a model of Stable-Baselines3, or is damaged"):
         agents.load(damaged)  # the checksum of the archive is wrong
-    with pytest.raises(ValueError, match="is compressed, as in no model that was saved"):
+    with pytest.raises(ValueError, match="is compressed, unlike in models that were saved"):
         agents.load(change(saved, path, compression=zipfile.ZIP_DEFLATED))
 
 

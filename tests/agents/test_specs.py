@@ -60,7 +60,7 @@ def test_a_registered_agent_is_a_spec_like_any_other():
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)
-    with pytest.raises(ValueError, match="there is an agent 'patient' already"):
+    with pytest.raises(ValueError, match="there is already an agent 'patient'"):
         agents.register("patient", Patient)
     agents.register("wrong", lambda seed: 7)
     with pytest.raises(TypeError, match="registered to make agents, but returned 7"):
@@ -89,7 +89,7 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
         ValueError, match=r"agent 'broken' of the package .* cannot be loaded: ModuleNotFound"
     ):
         agents.load("broken")
-    with pytest.raises(ValueError, match="promises an agent 'empty', but registers none"):
+    with pytest.raises(ValueError, match="has an entry point 'empty', but registers no agent"):
         agents.load("empty")
     with pytest.raises(ValueError, match="did you mean 'patient'"):
         agents.load("patien")
@@ -105,7 +105,7 @@ def test_what_no_spec_can_be_is_an_error_in_few_words():
             agents.load(spec)
     for other in (None, 3, b"greedy", ["greedy"], 1.5):
         for read in (agents.load, agents.path_of):
-            with pytest.raises(ValueError, match="must be text or a path, not"):
+            with pytest.raises(ValueError, match="must be a str or a path, not"):
                 read(other)
 
 
@@ -176,7 +176,7 @@ def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path):
     for spec in (missing, str(missing)):
         with pytest.raises(FileNotFoundError, match=re.escape(f"no checkpoint at '{missing}'")):
             agents.load(spec)
-    with pytest.raises(FileNotFoundError, match=r"is no checkpoint: it holds no checkpoint\.json"):
+    with pytest.raises(FileNotFoundError, match=r"is not a checkpoint: it has no checkpoint\.json"):
         agents.load(str(tmp_path))
     file = tmp_path / "weights"
     file.write_text("")
@@ -216,7 +216,7 @@ def test_what_stands_behind_the_colon_is_for_the_factory():
     assert agents.path_of("runs/a") == Path("runs/a")
     with pytest.raises(ValueError, match="agent 'run:a' has no option 'depth'"):
         agents.load("run:a:depth=3")
-    with pytest.raises(ValueError, match="there is an agent 'read:' already"):
+    with pytest.raises(ValueError, match="there is already an agent 'read:'"):
         agents.register("read:", Named)
 
 

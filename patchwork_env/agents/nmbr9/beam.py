@@ -1,19 +1,17 @@
-"""An agent of NMBR 9 for games whose tiles to come are known: it plans the whole game and plays the plan.
+"""The agent ``beam`` of NMBR 9, for known decks and free order: it plans the whole game and plays the plan.
 
-With a width, a plan is one search. With a time, searches follow each other: a narrow one to measure how long
-they take, then wider ones, with some noise in the values that they compare; the best plan counts. Plans are
-made for a game of one player whose order is known. Where the order of the real game is free, the next card is
-exchanged for whichever is to be placed.
+With a width, a plan is one beam search. With a time, it is the best of several: a narrow search to measure
+the time, then wider ones, with noise in the values that they compare. A plan is made for a game of one player
+with a known deck. In free order, the search exchanges the next card for the one to place.
 
-A search goes over the tiles to come. After every tile it keeps the best tables that those kept before lead
-to; how many is its width. The best are those with the most points, including those that a learned value
-expects of the tiles to come (:mod:`patchwork_env.agents.nmbr9.value`). The value knows which tiles are left,
-but not in which order they come; the search takes care of that. Where the order is free, each table is
-continued with every digit that is left.
+A search goes over the tiles to come. After every tile it keeps the best ``width`` tables. They are compared
+by their points plus the points that a learned value expects of the tiles to come
+(:mod:`patchwork_env.agents.nmbr9.value`). The value knows which tiles are left but not their order, which the
+search adds. In free order, each table is continued with every digit that is left.
 
-Pools, one for each stage of a search, keep the best few of everything that is offered, and nothing twice. An
-offer has a value and a key, a hash that is the same for offers of which only one is to be kept. Keys may
-replace each other in the table of hashes, so that now and then something is kept twice.
+Pools, one for each step of a search, keep the tables with the highest values, each only once. Equal tables
+have the same key, a hash. A hash table has room for one key per entry, so an equal table is sometimes kept
+twice.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ from patchwork_env.nmbr9.state import FREE, KNOWN, NO_DIGIT, UNKNOWN, States, em
 from patchwork_env.nmbr9.tables import middle
 
 _U = np.uint64
-_TABLE_FACTOR = 16  # the least number of hash table entries for each slot of a pool
+_TABLE_FACTOR = 16  # the minimum number of hash table entries per slot of a pool
 
 
 class _Front(NamedTuple):
@@ -61,27 +59,27 @@ class _Front(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """The settings of a search, see :func:`search`, and what it works with; arrays are ``(width,)``."""
+    """The settings of a search, see :func:`search`, and its buffers; arrays are ``(width,)``."""
 
     weights: Weights
     free_from: int
     noise: float
     seed: np.uint64
     pools: Pools  # one for each step
-    parents: npt.NDArray[np.int64]  # by slot of the pool, the table before the step
-    digits: npt.NDArray[np.int64]  # the digit that is placed
-    actions: npt.NDArray[np.int64]  # the action that places it
+    parents: npt.NDArray[np.int64]  # the table before the step, by slot of the pool
+    digits: npt.NDArray[np.int64]  # the digit that is placed, by slot
+    actions: npt.NDArray[np.int64]  # the action that places it, by slot
     expansion: Expansion
 
 
 def search(
     root: States, width: int, weights: Weights, free_from: int, noise: float = 0.0, seed: int = 0
 ) -> Plan:
-    """Return the plan with the best end of a game that one search of some width finds.
+    """Return the plan with the highest score that a search of a width finds.
 
-    ``root`` is a game of one player that is not over, ``(1,)``, as :func:`as_solo_game` makes it. The order
-    of the first ``free_from`` tiles to come is fixed, that of all others free. ``noise`` is the most points
-    that are added to the value of a table at random.
+    ``root`` is a game of one player that is not over, ``(1,)``, from :func:`as_solo_game`. The order of the
+    first ``free_from`` tiles to come is fixed, that of the others free. ``noise`` is the maximum of the
+    random points that are added to the value of a table.
     """
     pools = new_pools(int(root[0]["num_rounds"] - root[0]["round"]), width)
     parents, digits, actions = (np.empty(width, np.int64) for _ in range(3))
@@ -97,7 +95,7 @@ def search(
 
 @kernel
 def _run(search: _Search, now: _Front, later: _Front, end: States) -> None:
-    """Search from the first table of a front, and write the best end."""
+    """Search from the first table of the front ``now``, and write the best complete table to ``end``."""
     kept = 1
     for step in range(len(search.pools.sizes)):
         for i in range(kept):
@@ -119,7 +117,7 @@ def _run(search: _Search, now: _Front, later: _Front, end: States) -> None:
 
 @kernel
 def _continue(search: _Search, step: int, front: _Front, i: int) -> None:
-    """Offer all tables that one more tile makes of table ``i`` to the pool of the step."""
+    """Offer all tables with one more tile than table ``i`` to the pool of the step."""
     tables, expansion = front.tables, search.expansion
     next_card = tables[i]["round"]
     first, end = int(tables[i]["deck"][next_card]), int(tables[i]["deck"][next_card]) + 1
@@ -133,7 +131,7 @@ def _continue(search: _Search, step: int, front: _Front, i: int) -> None:
         for k in range(count):
             action = expansion.actions[k]
             if next_card == 0 and action >= NUM_ANCHORS:
-                break  # the first tile may as well lie upright
+                break  # by symmetry, the first tile needs no turns
             key = _key_after(tables, i, front.keys[i], action)
             chance = search.noise * float(mix(key ^ search.seed) >> _U(11)) / 2.0**53
             slot = admit(search.pools, step, key, points + expansion.values[k] + chance)
@@ -143,7 +141,7 @@ def _continue(search: _Search, step: int, front: _Front, i: int) -> None:
 
 @kernel
 def draw(tables: States, i: int, digit: int) -> bool:
-    """Exchange the next card for one of ``digit``; return whether there is one."""
+    """Exchange the next card for one with ``digit``; return whether there is one."""
     deck, place = tables[i]["deck"], tables[i]["round"]
     for k in range(place, tables[i]["num_cards"]):
         if deck[k] == digit:
@@ -154,7 +152,7 @@ def draw(tables: States, i: int, digit: int) -> bool:
 
 @kernel
 def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64:
-    """Return the key of the table after an action, for any order of its tiles, relative to the first one."""
+    """Return the key of the table after an action; it depends on neither order nor position of the tiles."""
     placed = tables[i]["round"]
     level = level_of(tables, i, action)
     piece, _, row, column = tile_of(action, int(tables[i]["deck"][placed]), level)
@@ -175,9 +173,9 @@ class Pools(NamedTuple):
 
     sizes: npt.NDArray[np.int64]  # (pools,)
     values: npt.NDArray[np.float64]  # (pools, width), the values by slot
-    heaps: npt.NDArray[np.int64]  # (pools, width), the slots as a heap, that of the lowest value first
+    heaps: npt.NDArray[np.int64]  # (pools, width), the slots as a heap, the lowest value first
     keys: npt.NDArray[np.uint64]  # the hash table of keys that were offered; its size is a power of two
-    offers: npt.NDArray[np.float64]  # the values that were offered with these keys
+    offers: npt.NDArray[np.float64]  # the value that was offered with each key
 
 
 def new_pools(number: int, width: int) -> Pools:
@@ -194,7 +192,7 @@ def new_pools(number: int, width: int) -> Pools:
 
 @kernel
 def admit(pools: Pools, k: int, key: np.uint64, value: float) -> int:
-    """Take something into pool ``k`` if it is among the best; return its slot, or else -1."""
+    """Add an offer to pool ``k`` if it is among the best; return its slot, or -1 if it is not."""
     heap, values, size = pools.heaps[k], pools.values[k], pools.sizes[k]
     if size == len(heap) and value <= values[heap[0]]:
         return -1
@@ -233,13 +231,13 @@ def _sink(heap: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
 
 
 DEFAULT_WIDTH, MOST_WIDTH = 1000, 999_999
-MOST_PLANS = 4096  # the number of plans that are remembered, those used last
+MOST_PLANS = 4096  # the maximum number of plans in the cache; the least recently used are dropped
 _FIRST_WIDTH, _MOST_WIDENING = 16, 16
-_SHARE = 0.6  # the share of the time left that the next search takes
+_SHARE = 0.6  # the share of the remaining time for the next search
 _NOISE = 4.0
 
 Stack = tuple[Tile, ...]
-"""Tiles in an order in which they can be placed, their corners counted from any origin."""
+"""Tiles in an order in which they can be placed; the origin of their corners is arbitrary."""
 
 
 class Plan(NamedTuple):
@@ -250,10 +248,10 @@ class Plan(NamedTuple):
 
 
 class BeamAgent(Agent):
-    """Plans the rest of a game when it first meets it, and plays the plan as long as the game follows it.
+    """Plans the rest of a game at its first move, and plays the plan as long as the game follows it.
 
-    It maximizes its own points. A plan is a search of some ``width``, 1 to 999,999, or takes ``seconds``; the
-    moves that follow it take no time. The ``seed`` is that of the noise of searches; None for 0.
+    It maximizes its own points. A plan is a search of a ``width``, 1 to 999,999, or takes ``seconds``; later
+    moves take no time. ``seed`` is for the noise of searches; None for 0.
     """
 
     games = (NMBR9,)
@@ -275,10 +273,10 @@ class BeamAgent(Agent):
 
     def reseed(self, seed: int | None = None) -> None:
         check_seed(seed)
-        self.__dict__.update(_seed=seed or 0, _plans=OrderedDict())  # together, whatever interrupts the call
+        self.__dict__.update(_seed=seed or 0, _plans=OrderedDict())  # in one step, in case of an interrupt
 
     def act(self, game: BaseGame) -> int:
-        """See :meth:`Agent.act`; ValueError also if the order of the deck is not known."""
+        """See :meth:`Agent.act`; ValueError also if the deck is unknown."""
         states = record_of(game)
         self.check_states(states)
         if states[0]["order"] == UNKNOWN:
@@ -295,7 +293,7 @@ class BeamAgent(Agent):
         return action_of(tile, root, stack[0])
 
     def _stack(self, states: States, root: States, is_chosen: bool) -> Stack:
-        """Return the remembered plan of a game if it has been followed so far, or a new one."""
+        """Return the cached plan of a game if it has been followed so far, otherwise a new one."""
         is_free, placed = bool(states[0]["order"] == FREE), int(root[0]["round"])
         deck = states[0]["deck"][: states[0]["num_cards"]].tobytes()
         key = (is_free, int(states[0]["num_rounds"]), deck)
@@ -312,7 +310,7 @@ class BeamAgent(Agent):
 
 
 def load(seed: int | None = None, *, width: int | None = None, seconds: float | None = None) -> BeamAgent:
-    """Return the agent of a spec, which plans with the champion's value."""
+    """Return the agent of a spec, with the champion's value."""
     weights = read_value(read_checkpoint(SHIPPED_FOLDER / "nmbr9_champion"))
     return BeamAgent(weights, width=width, seconds=seconds, seed=seed)
 
@@ -328,7 +326,7 @@ def plan(
     seconds: float | None = None,
     seed: int = 0,
 ) -> Plan:
-    """Search for the best continuation of a game of one player; see :func:`search` for ``free_from``."""
+    """Plan the rest of a game of one player; for ``free_from`` see :func:`search`, None for no free tile."""
     if free_from is None:
         free_from = int(root[0]["num_rounds"] - root[0]["round"])
     if seconds is None:
@@ -345,7 +343,7 @@ def plan(
 
 
 def plan_of(table: States) -> Plan:
-    """Return the plan that ends with a complete table."""
+    """Return the plan that leads to a complete table."""
     return Plan(int(engine.score(table, 0, 0)), stack_of(table))
 
 
@@ -353,9 +351,9 @@ def plan_of(table: States) -> Plan:
 
 
 def as_solo_game(states: States) -> States:
-    """Return the current player's table of a game, ``(1,)``, as a game of one player whose order is known.
+    """Return the current player's table of a game, ``(1,)``, as a game of one player with a known deck.
 
-    Its deck begins with the tiles on the table. In free order those left follow, a chosen one first.
+    In free order, its deck is the tiles on the table, then a chosen tile, then the tiles left.
     """
     root, player = empty_states(1), int(states[0]["current_player"])
     placed = write_solo_game(states, 0, KNOWN, root)
@@ -370,7 +368,7 @@ def as_solo_game(states: States) -> States:
 
 
 def stack_of(states: States) -> Stack:
-    """Return the tiles on the table of a game of one player, counted from the corner of the first."""
+    """Return the tiles on the table of a game of one player, relative to the first tile's corner."""
     record = states[0]
     tiles = [
         [int(record[name][0, t]) for name in ("piece", "level", "row", "column")]
@@ -382,9 +380,9 @@ def stack_of(states: States) -> Stack:
 
 
 def action_of(tile: Tile, states: States, first: Tile) -> int:
-    """Return the action that places a tile in a game of one player, ``(1,)``.
+    """Return the action that places a tile of a stack in a game of one player, ``(1,)``.
 
-    ``first``, with the same origin, is the first tile on the table, or the first to be placed.
+    ``first`` is the first tile of the stack.
     """
     if states[0]["round"] == 0:
         row, column = middle(tile.piece)

@@ -1,10 +1,10 @@
-"""The agents of NMBR 9 that play by a learned value: at a glance, or with a search of every move.
+"""The agents of NMBR 9 that play by a learned value, with or without a search of every move.
 
-A search asks by rollouts which of the best placements brings the most points. Decks are drawn at random from
-the cards that are left. All candidates meet the same decks, so that chance matters less to their differences;
-in a row of as many decks as there are cards left, each card comes next once. A rollout plays some tiles by
-the value and then adds the value of the table for the rest. After each round, the better half of the
-candidates goes on (Sequential Halving; see :mod:`patchwork_env.search.gumbel`).
+A search compares the best placements by rollouts. Decks are drawn at random from the cards that are left. All
+candidates get the same decks, which reduces the variance of their differences. In each series of as many
+decks as cards left, every card comes next once. A rollout plays some tiles by the value, then adds the value
+of the table for the rest. After each round, the better half of the candidates is kept (Sequential Halving;
+see :mod:`patchwork_env.search.gumbel`).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ MOST_CANDIDATES = 64
 class RolloutSettings(NamedTuple):
     """The settings of rollouts; the defaults are those of ``research/nmbr9_search``."""
 
-    candidates: int = 12  # placements that are tried at first
-    root_width: int = 32  # placements of each level that may become candidates
-    width: int = 4  # placements of each level that rollouts choose from
-    depth: int = 3  # tiles that a rollout places by the value after the candidate
+    candidates: int = 12  # the initial number of candidates
+    root_width: int = 32  # the number of placements of each level that may become candidates
+    width: int = 4  # the number of placements of each level from which rollouts choose
+    depth: int = 3  # the number of tiles that a rollout places by the value after the candidate
 
 
 SETTINGS = RolloutSettings()
@@ -50,13 +50,13 @@ SETTINGS = RolloutSettings()
 class Workspace(NamedTuple):
     """The buffers of one search."""
 
-    actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,), first those that are still considered
-    sums: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), of the results of the rollouts of each
-    rollouts: npt.NDArray[np.int64]  # (1,), of each candidate that is considered
-    evaluations: npt.NDArray[np.int64]  # (1,), the placements evaluated so far
+    actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,), first the candidates that are still considered
+    sums: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), the sums of the results of their rollouts
+    rollouts: npt.NDArray[np.int64]  # (1,), the number of rollouts of each remaining candidate
+    evaluations: npt.NDArray[np.int64]  # (1,), the number of placements evaluated
     root: States  # the position as a game of one player
-    game: States  # that of a rollout
-    order: npt.NDArray[np.uint8]  # (MAX_CARDS,), the cards to come, as they come first in a row of decks
+    game: States  # the state of a rollout
+    order: npt.NDArray[np.uint8]  # (MAX_CARDS,), the next cards in a series of decks
     expansion: value.Expansion
 
 
@@ -92,7 +92,7 @@ def begin(states: States, i: int, settings: RolloutSettings, weights: value.Weig
 
 @kernel
 def _write_root(states: States, i: int, work: Workspace) -> None:
-    """Write the current player's table to ``root`` as a game of one player; sort the cards to come."""
+    """Write the current player's table to ``root`` as a game of one player, with sorted cards to come."""
     place = value.write_solo_game(states, i, UNKNOWN, work.root) + 1
     remaining = work.expansion.buffer[0]["remaining"]
     value.count_remaining(work.root, 0, place, work.expansion.buffer[0])
@@ -106,7 +106,7 @@ def _write_root(states: States, i: int, work: Workspace) -> None:
 def roll_out(
     considered: int, settings: RolloutSettings, weights: value.Weights, work: Workspace, streams: Streams
 ) -> None:
-    """Draw a deck, and play a rollout of each of the first ``considered`` candidates with it."""
+    """Draw a deck and play a rollout with it for each of the first ``considered`` candidates."""
     root = work.root
     _draw_deck(work, streams)
     for k in range(considered):
@@ -117,7 +117,7 @@ def roll_out(
 
 @kernel
 def _draw_deck(work: Workspace, streams: Streams) -> None:
-    """Bring the cards to come into a random order; the row of decks says which card comes next."""
+    """Shuffle the cards to come; the series of decks gives the next card."""
     root, order = work.root, work.order
     deck, first = root[0]["deck"], int(root[0]["round"]) + 1
     cards = int(root[0]["num_cards"]) - first
@@ -171,10 +171,10 @@ def keep_best(considered: int, number: int, work: Workspace) -> None:
 
 INSTANT = "instant"
 LEVELS: Mapping[str, int] = {INSTANT: 0, "fast": 20_000, "strong": 160_000, "analysis": 800_000}
-"""Budgets with a name: the number of placements evaluated for a move; 600,000 take about a second."""
+"""Named budgets: the number of placements evaluated for a move; 600,000 take about a second."""
 DEFAULT_LEVEL = "strong"
-ANALYSIS_SEED = 0  # the seed of the decks that an analysis draws, so that it can be repeated
-_RESULTS = 10  # the number of results of an analysis, or more where a round of halving ends between them
+ANALYSIS_SEED = 0  # the seed of the decks of an analysis, which makes it reproducible
+_RESULTS = 10  # the approximate number of results of an analysis; each round of halving has at least one
 
 
 class _PlacingAgent(BatchAgent):
@@ -190,7 +190,7 @@ class _PlacingAgent(BatchAgent):
 
 
 class ValueAgent(_PlacingAgent):
-    """Plays the placement whose table has the highest value; see :class:`ChampionAgent` for what it knows."""
+    """Plays the placement after which the table has the highest value, without regard to the deck's order."""
 
     def __init__(self, weights: value.Weights, name: str = "nmbr9 value") -> None:
         self.name = name
@@ -216,11 +216,11 @@ def _choose(states: States, weights: value.Weights, expansion: value.Expansion, 
 class ChampionAgent(_PlacingAgent, DrawingAgent):
     """Searches every move by rollouts; see the module.
 
-    It uses the tile in hand and how many of each digit are left, never their order, and maximizes its own
-    points: other players' tables do not matter. The weights are not copied.
+    It uses the tile in hand and the number of cards left of each digit, never their order. It maximizes its
+    own points and ignores the tables of other players. The weights are not copied.
 
-    ``evaluations`` is the number of placements to evaluate for a move, at least 1; a few hundred more are
-    possible. With ``seconds`` instead, a move may take a few milliseconds more.
+    ``evaluations`` is the number of placements to evaluate for a move, at least 1; it may be exceeded by a
+    few hundred. ``seconds`` may be given instead; a move may take a few milliseconds more.
     """
 
     def __init__(
@@ -251,17 +251,17 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
             actions[i] = work.actions[0]
 
     def deepen(self, game: Game) -> Iterator[list[ScoreLine]]:
-        """Analyse a game: the best placements with the final scores to expect, the best first.
+        """Yield the best placements with their expected final scores, until the budget is spent.
 
-        The first is the one that would be played. The lines come again and again until the budget is spent;
-        placements that are not considered any more keep their distance to it, over the decks that both met.
-        Each analysis has a memory of its own and draws the same decks.
+        The first line is the placement to play, the others are best first. A placement that is no longer
+        considered keeps its difference to the first one from the rollouts of both. Each analysis has its own
+        workspace and draws the same decks.
         """
         self.check_states(game.state)
         return self._analyses(game.clone(), new_workspace())
 
     def expected_scores(self, game: Game) -> list[float]:
-        """Return the final scores that all players may expect, by the value of their tables alone."""
+        """Return the expected final scores of all players, by the value of their tables without a search."""
         buffer = value.new_buffer()
         return [
             score + float(value.evaluate(game.state, 0, player, self._weights, buffer))
@@ -271,10 +271,10 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     def _search(
         self, states: States, i: int, work: Workspace, streams: Streams, results: int = 1
     ) -> Iterator[int]:
-        """Roll out ever fewer candidates, the best of which is the first in the end.
+        """Search by rounds of halving; finally the first candidate is the best one.
 
-        Every round of halving has an equal share of the budget, in one step or more, ``results`` in all. The
-        number of candidates comes before the first step and after each.
+        Every round has an equal share of the budget, in one or more steps, about ``results`` in total. Yield
+        the number of candidates before the first step and after each step.
         """
         began = perf_counter()
         considered = int(begin(states, i, self._settings, self._weights, work))
@@ -299,7 +299,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
     def _analyses(self, game: Game, work: Workspace) -> Iterator[list[ScoreLine]]:
         search = self._search(game.state, 0, work, seed_streams(ANALYSIS_SEED), _RESULTS)
         considered = next(search)
-        if _is_last_tile(work):  # scores are what they will be
+        if _is_last_tile(work):  # scores are exact
             lines = []
             for action in work.actions[:considered].tolist():
                 after = game.clone()
@@ -308,7 +308,7 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
             yield sorted(lines, key=lambda line: -line.score)
             return
         visits: dict[int, int] = {}
-        means: dict[int, dict[int, float]] = {}  # of all that were considered then, by the number of rollouts
+        means: dict[int, dict[int, float]] = {}  # by number of rollouts, of the candidates considered then
         for considered in search:
             rollouts = int(work.rollouts[0])
             totals = zip(work.actions[:considered].tolist(), work.sums[:considered].tolist(), strict=True)
@@ -334,7 +334,7 @@ def load(
     nodes: int | None = None,
     seconds: float | None = None,
 ) -> Agent:
-    """Return the agent of a value's checkpoint, which searches if it has a budget or is shipped."""
+    """Return the agent of a value's checkpoint; it searches if it has a budget or is shipped."""
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)
     weights = value.read_value(checkpoint)
     name = spec_of(checkpoint.name, **budget)

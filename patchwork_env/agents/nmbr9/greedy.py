@@ -1,7 +1,7 @@
-"""The action that looks best now: the highest level, and there the most contact.
+"""Greedy play: a placement on the highest level, and there with the most contact.
 
 Contact is the number of unit edges that a placement shares with tiles of its level. Ties go to the lower
-action. In free order the highest digit left is chosen.
+action. In free order, the highest digit left is chosen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Integers = npt.NDArray[np.int64]
 
 @kernel
 def choose_actions(states: States, actions: Integers) -> None:
-    """Write the greedy action of every game, none of which may be over."""
+    """Write the greedy action of every game; none may be over."""
     for i in range(len(states)):
         actions[i] = choose_action(states, i)
 
@@ -52,7 +52,7 @@ def choose_action(states: States, i: int) -> int:
 
 @kernel
 def highest_digit(maps: LegalSet) -> int:
-    """Return the choice of the highest digit of a legal set."""
+    """Return the action that chooses the highest digit of a legal set."""
     digit = NUM_DIGITS - 1
     while maps[engine.CHOICE_MAP, 0] >> _U(digit) & U1 == 0:
         digit -= 1
@@ -69,7 +69,7 @@ def list_placements(
     levels: Integers,
     contacts: Integers,
 ) -> int:
-    """List the legal placements of a digit on a table of ``number`` levels; return how many there are."""
+    """List the legal placements of a digit on a table of ``number`` levels; return their number."""
     count = 0
     for orientation in range(NUM_TURNS):
         piece = NUM_TURNS * digit + orientation

@@ -1,7 +1,7 @@
 """The relief of a player's table: a window of 3x3 cells around each cell, a row of a learned table.
 
-A neighbor is lower than the middle, as high, or higher. Windows that are turns of each other are alike; flips
-are not, as no tile may be flipped. Each kind of window has one row for each height of its middle.
+A neighbor is lower than the middle, as high, or higher. Windows that are turns of each other have the same
+row; flips do not, because tiles cannot be flipped. Each kind of window has one row per height of its middle.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from patchwork_env.nmbr9.tables import HEIGHTS, WIDTHS
 _U = np.uint64
 Grid = npt.NDArray[np.int32]  # the row of the window around each cell, by row and column
 GRID_SHAPE = (NUM_TABLE_ROWS, TABLE_SIZE + 2)
-"""Windows also lie around cells one beyond the ends of the table; row and column -1 are the last entries."""
+"""The table plus one cell past its ends; the entries for row and column -1 are the last ones."""
 _SEVEN, _MIDDLE = _U(7), _U(2)
-_HIGHEST = 5  # heights from this one on are alike
+_HIGHEST = 5  # greater heights have the same rows
 EMPTY = 0  # the row of windows on the bare table, which are not listed
 _NEIGHBORS = ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2), (2, 1), (2, 0), (1, 0))
-"""The cells around the middle, in an order in which a quarter turn moves each by two."""
+"""The cells around the middle, in an order in which a quarter turn shifts each by two."""
 _NUM_PATTERNS = 3 ** len(_NEIGHBORS)
 
 
@@ -44,7 +44,7 @@ def _rows() -> npt.NDArray[np.int32]:
     lowest = np.min(turned, axis=0)
     on_table = (digits >= 1).all(1)
     rows = np.zeros((_HIGHEST + 1, _NUM_PATTERNS), np.int32)
-    # Nothing is lower than the bare table, and a window that is all bare has row 0, ``EMPTY``.
+    # No neighbor is lower than the bare table; a completely bare window has row 0, ``EMPTY``.
     rows[0, on_table] = np.unique(lowest[on_table], return_inverse=True)[1].reshape(-1)
     kinds = np.unique(lowest, return_inverse=True)[1].reshape(-1)
     first = int(rows.max()) + 1
@@ -56,7 +56,7 @@ def _rows() -> npt.NDArray[np.int32]:
 _SUMS = _sums()
 _ROWS = _rows()
 NUM_WINDOWS = int(_ROWS.max()) + 1  # the number of rows of the table of windows
-AREA = 36  # the most windows that a tile changes: those of its bounding box and one cell more on each side
+AREA = 36  # the maximum number of windows that a tile changes: in its bounding box and one cell around it
 _ALL = (1 << 9) - 1
 
 
@@ -70,7 +70,7 @@ def _window(levels: Levels, level: int, row: int, column: int) -> int:
 
 @kernel(inline=True)
 def _three_bits(word: np.uint64, column: int) -> np.uint64:
-    """Return the bits around a column of -1 to 64, of which those beyond the word are 0."""
+    """Return the bits around a column, -1 to 64; bits outside the word are 0."""
     return np.uint64(word >> _U(column - 1) & _SEVEN if column > 0 else word << _U(1 - column) & _SEVEN)
 
 
@@ -87,9 +87,10 @@ def _row_of_window(levels: Levels, row: int, column: int) -> int:
 
 @kernel
 def list_windows(levels: Levels, top: int, left: int, height: int, width: int, grid: Grid, rows: Rows) -> int:
-    """Write the rows of all windows into ``grid``, and list those not ``EMPTY``; return how many.
+    """Write the rows of all windows to ``grid``, and list those that are not ``EMPTY``; return their number.
 
-    ``top``, ``left``, ``height`` and ``width`` are the box of the tiles; the rest of the grid is ``EMPTY``.
+    ``top``, ``left``, ``height`` and ``width`` are the bounding box of the tiles; elsewhere the grid must be
+    ``EMPTY``.
     """
     count = 0
     for row in range(top - 1, top + height + 1):
@@ -103,9 +104,9 @@ def list_windows(levels: Levels, top: int, left: int, height: int, width: int, g
 
 @kernel
 def list_changes(levels: Levels, tile: Tile, grid: Grid, old: Rows, new: Rows) -> tuple[int, int]:
-    """List the rows of windows that go and that come with a tile; return both numbers.
+    """List the rows of windows that a tile removes and adds; return both numbers.
 
-    ``levels`` is painted with the tile; ``grid`` holds the rows of all windows without it.
+    ``levels`` are those with the tile, and ``grid`` has the rows of all windows without it.
     """
     gone, come = 0, 0
     for r in range(tile.row - 1, tile.row + HEIGHTS[tile.piece] + 1):

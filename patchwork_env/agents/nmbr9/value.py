@@ -1,6 +1,6 @@
 """The value of a player's table: sums of rows of learned tables and two small layers, compiled.
 
-The relief is embedded as the sum of one row per window, all else as the sum of one row per feature
+The relief is embedded as the sum of one row per window, the other features as the sum of one row each
 (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
 
     relief   = leaky(relief_bias + sum(windows[rows]))
@@ -8,10 +8,10 @@ The relief is embedded as the sum of one row per window, all else as the sum of 
     hidden_2 = leaky(bias_2 + hidden @ weights_2)
     output   = bias_3 + hidden_2 @ weights_3
 
-The output is the number of points that the tiles to come are expected to bring, in units of :data:`SCALE`.
+The output is the expected number of points from the tiles to come, in units of :data:`SCALE`.
 
-The tables that the placements of a position lead to differ only in the windows around the tile, and in the
-fits of other tiles on its level and the one above.
+The tables after the placements of a position differ only in the windows around the tile, and in the fits of
+other tiles on its level and the one above.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }
 """The shapes of the weights by name."""
 TABLES = ("windows", "features")  # the names of the weights that are tables of rows
-MAX_WINDOWS = MAX_CARDS * relief.AREA  # the most windows of a table that are not empty
+MAX_WINDOWS = MAX_CARDS * relief.AREA  # the maximum number of windows of a table that are not empty
 
 WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 Weights = npt.NDArray[np.void]
@@ -80,7 +80,7 @@ BUFFER = compiled.record_type(
         "hidden_2": (np.float32, (HIDDEN_2,)),
     }
 )
-Buffer = npt.NDArray[np.void]  # array of one `BUFFER` record, the memory in which one thread evaluates tables
+Buffer = npt.NDArray[np.void]  # array of one `BUFFER` record: the buffers of one thread
 
 
 def new_buffer() -> Buffer:
@@ -89,7 +89,7 @@ def new_buffer() -> Buffer:
 
 
 def new_weights(seed: int) -> Weights:
-    """Return random weights to start learning from. Values are close to 0, but not all the same."""
+    """Return random initial weights; values are close to 0, but differ."""
     scales = {
         "windows": 0.5 / math.sqrt(100),  # windows of a table
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -114,7 +114,7 @@ _add_hidden_2 = product_adder(HIDDEN_2)
 
 @kernel
 def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buffer) -> float:
-    """Return the points that the tiles to come are expected to bring; the next one counts as unknown."""
+    """Return the expected points from the tiles to come; the next one is treated as unknown."""
     left = int(states[i]["num_rounds"]) - engine.num_placed(states, i, player)
     if left == 0:
         return 0.0
@@ -126,7 +126,7 @@ def evaluate(states: States, i: int, player: int, weights: Weights, buffer: Buff
 
 @kernel
 def read_table(states: States, i: int, player: int, buffer: Record) -> tuple[int, int]:
-    """Read a table; return the number of its levels and that of the windows in ``rows``."""
+    """Write a table to the buffer; return the number of its levels and of the windows in ``rows``."""
     placed = engine.num_placed(states, i, player)
     count_remaining(states, i, placed, buffer)
     number = engine.paint(states, i, player, buffer["levels"])
@@ -178,27 +178,27 @@ def value_of(number: int, left: int, weights: Record, buffer: Record) -> float:
     return SCALE * float(output)
 
 
-LIKELY = 16  # the number of placements on each level among which values are learned from play
-MOST_CONTACT = 40  # the most contact of a placement; no tile has a longer outline
+LIKELY = 16  # the number of placements on each level that are played in the games from which values learn
+MOST_CONTACT = 40  # the maximum contact of a placement; no tile has a longer outline
 
 _U, _U1 = np.uint64, np.uint64(1)
 
 
 class Expansion(NamedTuple):
-    """The successors of a position, as many as :func:`expand` returns, and the buffers of one thread."""
+    """The successors of a position, whose number :func:`expand` returns, and the buffers of one thread."""
 
     actions: npt.NDArray[np.int64]  # ascending
-    values: Floats  # the points of each action plus those expected of the tiles to come
+    values: Floats  # the points of each action plus the expected points from the tiles to come
     levels: npt.NDArray[np.int64]
     contacts: npt.NDArray[np.int64]
-    histogram: npt.NDArray[np.int64]  # by level and contact, the number of actions
+    histogram: npt.NDArray[np.int64]  # the number of actions by level and contact
     maps: LegalSet
     successor: States  # one record
     buffer: Buffer
 
 
 def new_expansion() -> Expansion:
-    """Return the successors of no position."""
+    """Return buffers for one thread."""
     return Expansion(
         np.empty(engine.MAX_LEGAL_ACTIONS, np.int64),
         np.empty(engine.MAX_LEGAL_ACTIONS, np.float32),
@@ -213,9 +213,9 @@ def new_expansion() -> Expansion:
 
 @kernel
 def expand(states: States, i: int, width: int, weights: Weights, expansion: Expansion) -> int:
-    """Evaluate the placements of the current player, whose next tile is known; return their number.
+    """Evaluate the likely placements of the current player, whose next tile is known; return their number.
 
-    Evaluated are those on each level with the most contact, ``width`` of them and all that tie with the last.
+    On each level, they are the ``width`` placements with the most contact and all that tie with the last.
     """
     buffer = expansion.buffer[0]
     player = int(states[i]["current_player"])
@@ -235,7 +235,7 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
         expansion.values[k] = digit * tile.level
         if left > 0 and not _is_beyond(tile):
             expansion.values[k] += _value_with(tile, placed, number, left, weights[0], buffer)
-    for k in range(count):  # last, since these change the buffer
+    for k in range(count):  # last, because these change the buffer
         if left > 0 and _is_beyond(features.tile_of(expansion.actions[k], digit, expansion.levels[k])):
             copy_record(expansion.successor, 0, states, i)
             engine.apply(expansion.successor, 0, expansion.actions[k])
@@ -245,7 +245,7 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
 
 @kernel(inline=True)
 def _is_beyond(tile: Tile) -> bool:
-    """Return True if a tile reaches beyond the last column; it fits once the table is shifted."""
+    """Return True if a tile extends past the last column, so that the table must be shifted."""
     return bool(tile.column + WIDTHS[tile.piece] > TABLE_SIZE)
 
 
@@ -255,7 +255,7 @@ def write_solo_game(states: States, i: int, order: int, game: States) -> int:
     player = int(states[i]["current_player"])
     placed = engine.num_placed(states, i, player)
     copy_record(game, 0, states, i)
-    for t in range(MAX_CARDS):  # from slice to slice, Numba would compile texts of errors for seconds
+    for t in range(MAX_CARDS):  # assignments between slices take Numba seconds to compile
         game[0]["piece"][0, t] = states[i]["piece"][player, t]
         game[0]["level"][0, t] = states[i]["level"][player, t]
         game[0]["row"][0, t] = states[i]["row"][player, t]
@@ -312,7 +312,7 @@ def _list_likely(buffer: Record, number: int, digit: int, width: int, expansion:
 
 @kernel(inline=True)
 def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
-    """Return the contact that at least ``width`` placements have, or all, from their numbers by contact."""
+    """Return the highest contact that at least ``width`` placements reach, or 0."""
     least, sum_of = MOST_CONTACT, histogram[MOST_CONTACT]
     while least > 0 and sum_of < width:
         least -= 1
@@ -322,7 +322,7 @@ def least_contact(histogram: npt.NDArray[np.int64], width: int) -> int:
 
 @kernel
 def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record, buffer: Record) -> float:
-    """Return the value of the table with one more tile; the buffer is left as it was."""
+    """Return the value of the table with one more tile; the buffer is restored."""
     new_number = put(tile, placed, number, buffer)
     gone, come = relief.list_changes(buffer["levels"], tile, buffer["grid"], buffer["old"], buffer["new"])
     copy(buffer["relief"], buffer["base_relief"])
@@ -337,7 +337,7 @@ def _value_with(tile: Tile, placed: int, number: int, left: int, weights: Record
 def put(tile: Tile, placed: int, number: int, buffer: Record) -> int:
     """Put a tile on a table of ``placed`` tiles on ``number`` levels; return the new number of levels.
 
-    All that depends on it follows but the relief.
+    Update the buffer except the relief.
     """
     piece, level, levels = tile.piece, tile.level, buffer["levels"]
     if level == number:
@@ -356,7 +356,7 @@ def put(tile: Tile, placed: int, number: int, buffer: Record) -> int:
 
 @kernel(inline=True)
 def take_back(tile: Tile, number: int, buffer: Record) -> None:
-    """Leave a buffer as it was before :func:`put`; ``base_fits`` are the fits of that table."""
+    """Restore the buffer from before :func:`put`; ``base_fits`` are the fits of that table."""
     level = tile.level
     for k in range(HEIGHTS[tile.piece]):
         buffer["levels"][level, tile.row + k] &= ~(FOOTPRINTS[tile.piece, k] << _U(tile.column))

@@ -2,11 +2,11 @@
 
 Both choose in two steps.
 
-1. *Which patch?* The one with the highest value. Bought now, a patch is worth its income at every income mark
-   ahead, plus the penalty that it saves, minus its price, minus one for every space that the token moves, as
-   advancing would earn a button there. The penalty is 2 per cell, times the share of the track that lies
-   after the token's next place: the earlier in the game, the likelier another patch would have covered the
-   cell as well. Ties go to the lower slot, and advancing, of value 0, is preferred to a patch of its value.
+1. *Which patch?* The one with the highest value. The value of a patch is its income at every income mark
+   ahead, plus the penalty that it saves, minus its price, minus one for every space that the token moves,
+   because advancing would earn a button there. The penalty is 2 per cell, times the share of the track that
+   the token has passed after the move: early in the game, another patch may still cover the cell. Ties go to
+   the lower slot. Advancing has the value 0 and is preferred to a patch of this value.
 2. *Where?* At a placement that leaves the most joints; see
    :mod:`~patchwork_env.agents.patchwork.placements`. Special patches follow the same rule. Greedy play takes
    the lowest of these actions, playouts a random one.
@@ -34,20 +34,20 @@ _NO_SLOT = -1
 
 
 class GreedyBuffers(NamedTuple):
-    """The memory of one thread."""
+    """The buffers of one thread."""
 
     ranking: placements.Ranking
     values: npt.NDArray[np.float64]  # (NUM_OFFERED,), of the patches on offer, in buttons
 
 
 def new_greedy_buffers() -> GreedyBuffers:
-    """Return buffers for games of any kind."""
+    """Return buffers for one thread."""
     return GreedyBuffers(placements.new_ranking(), np.empty(NUM_OFFERED))
 
 
 @kernel(allocates=True)
 def choose_actions(states: States, actions: npt.NDArray[np.int64]) -> None:
-    """Write the greedy action of every game, none of which may be over."""
+    """Write the greedy action of every game; none may be over."""
     buffers = GreedyBuffers(np.empty(placements.RANKING_SHAPE, np.uint64), np.empty(NUM_OFFERED))
     for i in range(len(states)):
         actions[i] = choose_action(states, i, buffers)
@@ -79,7 +79,7 @@ def play_out(
 def choose_noisily(
     states: States, i: int, buffers: GreedyBuffers, streams: npt.NDArray[np.uint64], stream: int
 ) -> int:
-    """Return the action of playouts in a game that is not over."""
+    """Return an action for playouts in a game that is not over."""
     if states[i]["pending_special"]:
         return placements.most_enclosed_cell(states, i)
     for slot in range(NUM_OFFERED):
@@ -100,7 +100,7 @@ def _can_be_paid(states: States, i: int, slot: int) -> bool:
 
 @kernel
 def patch_value(states: States, i: int, patch: int) -> float:
-    """Return the value for the current player of buying a patch now, in buttons; that of advancing is 0."""
+    """Return the value, in buttons, of buying a patch for the current player; advancing has the value 0."""
     space = np.int64(states[i]["position"][states[i]["current_player"]])
     target = min(space + np.int64(TIMES[patch]), np.int64(LAST_SPACE))
     incomes_ahead = np.int64(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO[space])
@@ -111,9 +111,9 @@ def patch_value(states: States, i: int, patch: int) -> float:
 
 @kernel(inline=True)
 def _most_valuable_slot(states: States, i: int, buffers: GreedyBuffers) -> int:
-    """Return the slot of the highest value above 0 whose patch has a placement, or ``_NO_SLOT``.
+    """Return the slot with the highest value above 0 whose patch has a placement, or ``_NO_SLOT``.
 
-    The best placements of its patch are left in ``ranking``.
+    ``ranking`` then has the best placements of its patch open.
     """
     while True:
         best = 0

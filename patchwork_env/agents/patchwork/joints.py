@@ -1,4 +1,4 @@
-"""Neighboring empty cells of a quilt: joints, neighbors of every cell, and compactness."""
+"""Empty cells of a quilt: their joints (pairs of neighbors), neighbors of every cell, and compactness."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _U = np.uint64
 _ROW = _U(QUILT_SIZE)
 ROWS_0_TO_4 = _U((1 << 5 * QUILT_SIZE) - 1)
 ROWS_5_TO_8 = _U(((1 << 4 * QUILT_SIZE) - 1) << (5 - SECOND_WORD_ROW) * QUILT_SIZE)
-"""Masks of the words of a quilt, with which every cell counts once: in word 0, and in word 1."""
+"""Masks of word 0 and word 1 of a quilt, with every cell in exactly one of them."""
 _FIRST_ROW = _U((1 << QUILT_SIZE) - 1)
 _LAST_ROW = _U((WORD_ROWS - 1) * QUILT_SIZE)  # of a word
 _TO_ROW_7 = _U((WORD_ROWS - SECOND_WORD_ROW) * QUILT_SIZE)  # in word 1
@@ -22,7 +22,7 @@ _NOT_LAST_COLUMN = _U(sum(1 << bit for bit in range(63) if (bit + 1) % QUILT_SIZ
 
 @kernel
 def count_joints(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """Return the joints of a quilt, given as its two words; each counts where its upper or left cell lies."""
+    """Return the number of joints of a quilt, given as its two words."""
     return _joints(~covered_0 & FULL_WORD, ROWS_0_TO_4) + _joints(~covered_1 & FULL_WORD, ROWS_5_TO_8)
 
 
@@ -34,12 +34,12 @@ def _joints(empty: np.uint64, rows: np.uint64) -> int:
 
 
 Digits = tuple[np.uint64, np.uint64, np.uint64]
-"""The three binary digits, the lowest first, of a number from 0 to 4 for every cell of a word."""
+"""A number from 0 to 4 for every cell of a word, as three words of binary digits, the lowest first."""
 
 
 @kernel(inline=True)
 def count_neighbors(covered_0: np.uint64, covered_1: np.uint64) -> tuple[Digits, Digits]:
-    """Count the empty neighbors of every cell in each word of a quilt; other bits have no meaning."""
+    """Count the empty neighbors of every cell, for both words of a quilt; other bits are undefined."""
     empty_0, empty_1 = ~covered_0 & FULL_WORD, ~covered_1 & FULL_WORD
     above_0, below_0 = empty_0 << _ROW, empty_0 >> _ROW | empty_1 >> _TO_ROW_7 << _LAST_ROW
     above_1, below_1 = empty_1 << _ROW | empty_0 >> _ROW & _FIRST_ROW, empty_1 >> _ROW
@@ -56,7 +56,7 @@ def _add_neighbors(empty: np.uint64, above: np.uint64, below: np.uint64) -> Digi
 
 @kernel(inline=True)
 def compactness(covered_0: np.uint64, covered_1: np.uint64) -> int:
-    """Return twice the covered cells of a quilt without an empty neighbor, plus those with a single one."""
+    """Return twice the number of covered cells without an empty neighbor, plus that of cells with one."""
     return _compactness(covered_0, ROWS_0_TO_4) + _compactness(covered_1, ROWS_5_TO_8)
 
 

@@ -1,11 +1,11 @@
-"""The agent that searches with playouts: UCT whose leaves are played out, and a solver of endings.
+"""The agent ``mcts``: UCT with playouts, and a solver of endings.
 
-Every simulation goes down the tree, adds a node, plays the game to its end by greedy play with noise
-(:mod:`~patchwork_env.agents.patchwork.greedy`) and counts the outcome on the way back.
+Every simulation descends the tree, adds a node, plays the game to its end by greedy play with noise
+(:mod:`~patchwork_env.agents.patchwork.greedy`) and backs up the result.
 
 A node considers its actions in the order of a value in buttons. The value of a purchase is that of
-the patch for greedy play, less a price for every joint that its placement leaves fewer than the best
-placement of the same patch; the value of advancing is 0. Advancing and each patch at its best come first.
+the patch in greedy play, minus a price per joint that is lost compared with the best placement of the same
+patch. Advancing has the value 0. Advancing and the best placement of each patch come first.
 """
 
 from __future__ import annotations
@@ -40,19 +40,18 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, new_path
 from patchwork_env.search.uct import Rule, TreeMemory, copy_subtree, most_visited, new_tree, start_tree
 
 MOST_NODES = 1 << 18
-"""The most nodes of a tree, and of all trees together that are kept for later moves. A node with its edges
-takes up to 400 bytes. In a full tree, simulations continue from its leaves."""
+"""The maximum number of nodes of a tree, and of all trees kept for later moves. A node with its edges takes
+up to 400 bytes. In a full tree, simulations continue from its leaves."""
 EDGES_PER_NODE = 12
 RULE = Rule(exploration=0.7, first=2.0, factor=0.25, exponent=0.4)
 _SOLVED_PER_SECOND, _SOLVED_PER_SIMULATION = 300_000, 20
-"""The quilts that the solver may look at for each of its two questions: about a tenth of the time of a
-move."""
+"""The budget in quilts of each of the solver's two questions: about a tenth of the time of a move."""
 MARGIN_SHARE = 0.2
-"""The share of the difference of the scores in the value of a game's end, 0-1; the outcome has the rest."""
-_FULL_LEAD = 50.0  # points; a larger lead is worth no more
+"""The share of the score difference in the value of a game's end, 0-1; the outcome has the rest."""
+_FULL_LEAD = 50.0  # points; a larger lead has the same value
 MOST_CANDIDATES = 32
 _PRICE_OF_A_JOINT = 1.0
-_AHEAD = 1000.0  # added to the value of actions that come before all others
+_AHEAD = 1000.0  # added to the value of the actions that come first
 
 
 class MctsAgent(UctAgent):
@@ -69,16 +68,16 @@ class MctsAgent(UctAgent):
         self.check_states(states)
         stream, memory = self._stream.copy(), self._memory.copy()
         actions = [self._act(states[i : i + 1], stream, memory) for i in range(len(states))]
-        self.__dict__.update(_stream=stream, _memory=memory)  # both or none, if an interrupt ends the call
+        self.__dict__.update(_stream=stream, _memory=memory)  # in one step, in case of an interrupt
         return np.array(actions, np.int64)
 
     def reseed(self, seed: int | None = None) -> None:
         self.__dict__.update(_stream=seed_streams(seed), _memory=TreeMemory(MOST_NODES))
 
     def _new_workspace(self) -> tuple[Tree, Tree, Workspace, Solver]:
-        """Return a tree to search, a tree for the kept part, and the other memory of searches.
+        """Return a tree to search, a tree for the kept part, a workspace and a solver.
 
-        Compile all kernels of a search, so that no move waits for them.
+        Compile all kernels of a search, before the time of a move begins.
         """
         tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
         work, solver = new_workspace(), new_solver()
@@ -111,7 +110,7 @@ class MctsAgent(UctAgent):
 
 
 class Workspace(NamedTuple):
-    """The arrays that simulations need besides the tree; see :class:`patchwork_env.search.uct.Workspace`."""
+    """The buffers of simulations; see :class:`patchwork_env.search.uct.Workspace`."""
 
     state: States
     actions: npt.NDArray[np.int64]  # (MOST_CANDIDATES,)
@@ -119,13 +118,13 @@ class Workspace(NamedTuple):
     path: Path
     estimates: npt.NDArray[np.float64]  # (MOST_CANDIDATES,), the values of the actions, in buttons
     legal_set: LegalSet
-    listed: npt.NDArray[np.int16]  # advancing and the placements that come into question, ascending
-    joints: npt.NDArray[np.int64]  # that these placements leave
+    listed: npt.NDArray[np.int16]  # advancing and the likely placements, ascending
+    joints: npt.NDArray[np.int64]  # the joints left after each of them
     playout: GreedyBuffers
 
 
 def new_workspace() -> Workspace:
-    """Return a workspace for simulations of any game."""
+    """Return a workspace for one thread."""
     most_listed = 1 + NUM_OFFERED * MOST_CANDIDATES
     return Workspace(
         empty_states(1),
@@ -145,7 +144,7 @@ def new_workspace() -> Workspace:
 
 @kernel
 def list_candidates(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    """List the best actions of a game that is not over, best first, and return their number."""
+    """List the best actions of a game that is not over, best first; return their number."""
     legal(states, i, work.legal_set)
     ranking = work.playout.ranking
     listed = placements.list_likely(states, i, MOST_CANDIDATES, work.legal_set, ranking, work.listed)

@@ -1,14 +1,16 @@
 """Kinds of moves, and the placements that keep the empty cells of a quilt together.
 
-*Joints* are pairs of neighboring empty cells. A placement takes away the joints of the cells that it covers;
-the joints among its own cells are the same wherever it lies, so the most joints are left where the sum of the
-empty neighbors of its cells is the lowest. These sums are bit-sliced: the number of empty neighbors of every
-cell, 0-4, is kept as three words, one for each binary digit, and the sum for every anchor as six. An addition
-of words adds for all anchors of an orientation. The compiler handles all orientations in one vector, as long
-as it reads their number from an array: it unrolls loops whose length it knows.
+*Joints* are pairs of neighboring empty cells. A placement removes the joints of the cells that it covers. The
+number of joints among its own cells does not depend on its place, so a placement leaves the most joints if
+the sum of the empty neighbors of its cells is the lowest.
 
-Of the placements that leave the most joints a learned value evaluates the most compact: those after which the
-most covered cells have no empty neighbor left, or only one.
+These sums are bit-sliced: the number of empty neighbors of every cell, 0-4, is three words, one for each
+binary digit, and the sum for every anchor is six words. An addition of words adds for all anchors of an
+orientation. Loops over orientations read their number from an array: the compiler unrolls loops with a
+constant length, and makes vector operations of the others.
+
+Of the placements that leave the most joints, a learned value evaluates the most compact ones: those after
+which the most covered cells have no empty neighbor, or only one.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from patchwork_env.patchwork.components import NUM_CELLS, NUM_OFFERED, PATCHES, 
 from patchwork_env.patchwork.state import States
 from patchwork_env.patchwork.tables import FITS, FOOTPRINTS, FULL_WORD, SHIFTS, WORD_ROWS
 
-NO_ACTION = -1  # stands for an action where there is none
+NO_ACTION = -1  # sentinel for no action
 NUM_KINDS = NUM_OFFERED + 2  # the number of kinds of actions; see `kind_of`
 _U = np.uint64
 _U0 = _U(0)
@@ -54,7 +56,7 @@ def first_of_kind(kind: int) -> int:
 
 @kernel(inline=True)
 def can_be_placed(legal_set: LegalSet, slot: int) -> bool:
-    """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` stands for a special one."""
+    """Whether a legal set has placements of the patch in a slot; ``NUM_OFFERED`` is the special patch."""
     placements = _U0
     for k in range(slot * NUM_ORIENTATIONS, min((slot + 1) * NUM_ORIENTATIONS, engine.NUM_MAPS)):
         placements |= legal_set[0, k] | legal_set[1, k]
@@ -76,9 +78,9 @@ def cells_of(states: States, i: int, action: int) -> tuple[np.uint64, np.uint64]
 def insert(
     actions: npt.NDArray[np.int64], values: npt.NDArray[np.float64], count: int, action: int, value: float
 ) -> int:
-    """Insert an action into a list in descending order of values, if it is among the best that fit.
+    """Insert an action into a list in descending order of values; if the list is full, drop the lowest one.
 
-    Returns how many actions are listed now.
+    Return the new number of actions.
     """
     if count == len(actions):
         if value <= values[count - 1]:
@@ -94,13 +96,13 @@ def insert(
 
 @kernel
 def only_action(states: States, i: int, legal_set: LegalSet) -> int:
-    """Return the only legal action, or ``NO_ACTION`` if there are several; ``legal_set`` is a buffer."""
+    """Return the only legal action, or ``NO_ACTION`` if there are several; ``legal_set`` is overwritten."""
     return engine.nth_legal(legal_set, 0) if engine.legal(states, i, legal_set) == 1 else NO_ACTION
 
 
 @kernel(inline=True)
 def clipped_margin(states: States, i: int, scale: float, cut: float) -> float:
-    """Return the lead of player 0 over player 1 in units of ``scale`` points, clipped to ``-cut ... cut``."""
+    """Return player 0's score minus player 1's, divided by ``scale``, clipped to ``-cut ... cut``."""
     return min(max((engine.score(states, i, 0) - engine.score(states, i, 1)) / scale, -cut), cut)
 
 
@@ -114,21 +116,21 @@ def joints_left(states: States, i: int, action: int) -> int:
 
 # --- sums for all anchors -----------------------------------------------------------------------------------
 
-_DIGITS = 6  # the binary digits of a sum over at most 8 cells with 4 neighbors each
+_DIGITS = 6  # the number of binary digits of a sum over at most 8 cells with 4 neighbors each
 _OPEN, _CHOSEN = _DIGITS, _DIGITS + 1
 
 Ranking = npt.NDArray[np.uint64]
-"""The buffer for ranking the placements of a patch: for each word and orientation the digits of the sums, the
-anchors that are still open, and those that are chosen."""
+"""A buffer to rank the placements of a patch, ``RANKING_SHAPE``: for each word and orientation the digits of
+the sums, then the open anchors, then the chosen anchors."""
 RANKING_SHAPE = (2, _DIGITS + 2, NUM_ORIENTATIONS)
 
 
 def new_ranking() -> Ranking:
-    """Return room for one thread."""
+    """Return a buffer for one thread."""
     return np.zeros(RANKING_SHAPE, np.uint64)
 
 
-_SHIFTS = SHIFTS.copy()  # `SHIFTS` whose repeated cells point to a bit that is always 0
+_SHIFTS = SHIFTS.copy()  # `SHIFTS` with the cells that a patch lacks pointing to a bit that is always 0
 for _patch, _cells in enumerate(PATCHES):
     _SHIFTS[_patch, _cells.size :] = WORD_ROWS * QUILT_SIZE
 
@@ -165,7 +167,7 @@ def _four_cells(
 @kernel(inline=True)
 def _add_up(patch: int, word: int, neighbors: Digits, ranking: Ranking) -> None:
     """Write the sums over the cells of a patch for all anchors in one word."""
-    # Shifts of cells that a patch does not have end at the bit past the cells, which is 0.
+    # Cells that a patch lacks are shifted to the bit past the last cell, which is 0.
     ones, twos, fours = neighbors[0] & FULL_WORD, neighbors[1] & FULL_WORD, neighbors[2] & FULL_WORD
     for o in range(ranking.shape[2]):
         x0, x1, x2, x3, x4 = _four_cells(patch, 0, o, ones, twos, fours)
@@ -275,9 +277,9 @@ def most_enclosed_cell(states: States, i: int) -> int:
 def list_likely(
     states: States, i: int, width: int, legal_set: LegalSet, ranking: Ranking, actions: npt.NDArray[np.int16]
 ) -> int:
-    """List advancing, if it is legal, and of each patch the ``width`` placements that leave the most joints.
+    """List advancing, if it is legal, and the ``width`` placements of each patch that leave the most joints.
 
-    The actions are ascending, ties go to the first ones; return their number.
+    The actions are ascending; ties go to the first ones. Return their number.
     """
     quilt = states[i]["quilt"][states[i]["current_player"]]
     upper, lower = count_neighbors(quilt[0], quilt[1])
@@ -330,7 +332,7 @@ def _list_fewest(
 
 @kernel(inline=True)
 def _choose_fewest(ranking: Ranking, maps: int, width: int) -> int:
-    """Choose anchors with low sums; return how many of the open ones, with equal sums, may join them."""
+    """Choose anchors with low sums; return how many of the open anchors, with equal sums, to add."""
     left = width
     for digit in range(_DIGITS - 1, -1, -1):
         number = 0
@@ -359,9 +361,9 @@ def keep_most_compact(
     count: int,
     sort_keys: npt.NDArray[np.int64],
 ) -> int:
-    """Drop all but the ``width`` most compact placements of each patch; ties go to the first ones.
+    """Keep only the ``width`` most compact placements of each patch; ties go to the first ones.
 
-    The actions are ascending; those that stay move to the front, and their number is returned.
+    The actions are ascending; the kept ones move to the front. Return their number.
     """
     kept = begin = 0
     while begin < count:
@@ -379,7 +381,7 @@ def keep_most_compact(
 
 @kernel(inline=True)
 def end_of_kind(actions: npt.NDArray[np.signedinteger[Any]], begin: int, count: int) -> int:
-    """Return the end of the kind of actions that starts at ``begin``, among the first ``count``."""
+    """Return the end of the run of one kind that starts at ``begin``, among the first ``count`` actions."""
     end = begin + 1
     while end < count and kind_of(signed(actions[end])) == kind_of(signed(actions[begin])):
         end += 1
@@ -390,7 +392,7 @@ def end_of_kind(actions: npt.NDArray[np.signedinteger[Any]], begin: int, count: 
 def _write_sort_keys(
     states: States, i: int, actions: npt.NDArray[np.int16], sort_keys: npt.NDArray[np.int64]
 ) -> None:
-    """Write the compactness of placements as numbers that all differ; ties go to the first placement."""
+    """Write distinct sort keys of placements by compactness; ties go to the first placement."""
     quilt = states[i]["quilt"][states[i]["current_player"]]
     for k in range(len(actions)):
         word_0, word_1 = cells_of(states, i, signed(actions[k]))
@@ -399,7 +401,7 @@ def _write_sort_keys(
 
 @kernel(inline=True)
 def _nth_highest(numbers: npt.NDArray[np.int64], n: int) -> int:
-    """Return the ``n``-th highest of some numbers above 0 that differ."""
+    """Return the ``n``-th highest of distinct numbers above 0."""
     highest = np.int64(2**62)
     for _ in range(n):
         following = np.int64(0)

@@ -236,5 +236,5 @@ def test_a_kind_of_policy_of_another_game_is_refused(tmp_path):
     write_folder(tmp_path / "policy", lambda folder: write_policy(folder, policy_network.Nmbr9Network(SMALL)))
     path = tmp_path / "policy" / "checkpoint.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"policy": "maskable_ppo"}))
-    with pytest.raises(ValueError, match="'maskable_ppo'; this library plays of those for nmbr9: 'network'"):
+    with pytest.raises(ValueError, match="'maskable_ppo'; those of nmbr9 that this library plays: 'network'"):
         agents.load(tmp_path / "policy")

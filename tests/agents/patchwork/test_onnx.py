@@ -181,7 +181,7 @@ def test_specs_that_are_refused(file, tmp_path):
     missing = tmp_path / "missing.onnx"
     for spec, error, message in (
         (missing, FileNotFoundError, re.escape(f"no ONNX file at '{missing}'")),
-        (tmp_path / "folder.onnx", FileNotFoundError, r"is no checkpoint: it holds no checkpoint\.json"),
+        (tmp_path / "folder.onnx", FileNotFoundError, r"is not a checkpoint: it has no checkpoint\.json"),
         (f"{file}:temperature=2", ValueError, "has no option 'temperature'; its options: sample"),
     ):
         with pytest.raises(error, match=message):

@@ -45,7 +45,7 @@ def test_what_cannot_be_exported_is_an_error_before_anything_is_done(tmp_path, c
         ("greedy", "policy.onnx", f"'greedy' {refused}"),
         ("ppo-quick:sample=true", "policy.onnx", f"'ppo-quick:sample=true' {refused}"),
         ("ppo-quick:simulations=4", "policy.onnx", f"'ppo-quick:simulations=4' {refused}"),
-        (str(tmp_path), "policy.onnx", f"the folder '{tmp_path}' is no checkpoint"),
+        (str(tmp_path), "policy.onnx", f"the folder '{tmp_path}' is not a checkpoint"),
         ("none", "policy.pt", "its name must end with .onnx"),
         ("none", "missing/policy.onnx", "there is no folder"),
         ("none", "folder.onnx", "is a folder"),

@@ -1,7 +1,7 @@
 """Agents that play by a learned value, without a search (:class:`ValueAgent`) or with one.
 
 :class:`ChampionAgent` is the strongest agent of this library; :mod:`.search` has its tree. It also analyses
-positions: expected results and lines of play.
+positions.
 """
 
 from __future__ import annotations
@@ -64,38 +64,38 @@ from patchwork_env.search.best_first import best_edge, is_solved, new_tree
 from patchwork_env.search.tree import ROOT, is_full
 
 LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400_000, "analysis": 23_000_000}
-"""Budgets with a name, in units of effort: about one evaluation each. A million take 0.2 to 0.4 seconds."""
+"""Named budgets in units of effort, about one evaluation each; a million units take 0.2 to 0.4 seconds."""
 
 
 # --- searches -----------------------------------------------------------------------------------------------
 
 
 _BLOCK = 128
-"""The simulations between two looks at the clock: about a millisecond."""
+"""The number of simulations between two reads of the clock: about a millisecond."""
 _WAIT = 2e-5
 """The seconds that a thread sleeps while it waits for others."""
 FIRST_EFFORT = LEVELS["instant"]
-"""The effort before the first lines; it doubles from one attempt to solve an ending to the next."""
+"""The effort before the first lines of an analysis; it doubles after each attempt to solve the ending."""
 _MOST_AT_ONCE = 500_000
-"""The most effort between two results: 0.1 to 0.3 seconds."""
+"""The maximum effort between two results of an analysis: 0.1 to 0.3 seconds."""
 SOLVER_SHARE = 3
-"""The solver may look at one quilt for each of its questions where the search spends this effort."""
+"""The effort of the search per quilt that the solver may evaluate for each of its two questions."""
 
 
 class Limits(NamedTuple):
-    """The limits of a search, which ends at the first one."""
+    """The limits of a search, which ends when it reaches the first one."""
 
     simulations: int
     effort: int
-    to_solve: int  # quilts that the solver may look at for each of its questions
-    seconds: float | None  # None for any
+    to_solve: int  # quilts that the solver may evaluate for each of its two questions
+    seconds: float | None
 
 
 class Search:
-    """The memory of searches: a tree that grows from one position after the other.
+    """Searches one position after another, with one tree that is used again.
 
-    The tree has room for the simulations that ``limits`` allows. Several threads grow it together. An
-    interrupt makes it unusable (:attr:`is_abandoned`), since other threads leave the tree a little later.
+    The tree has room for the simulations that ``limits`` allows. Several threads grow it together. After an
+    interrupt it is unusable (:attr:`is_abandoned`), since other threads may still write to it for a moment.
     """
 
     def __init__(self, evaluator: Evaluator, limits: Limits, threads: int, calibrate: bool) -> None:
@@ -112,7 +112,7 @@ class Search:
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
 
     def compile(self) -> None:
-        """Compile or load all that searches need, so that no search waits for it."""
+        """Compile or load all kernels of a search, before its time begins."""
         state = Game(seed=0).state
         only_action(state, 0, self.work.expansion.legal_set)
         for solve in solved_ending, solved_action:
@@ -135,7 +135,7 @@ class Search:
         return self._best()
 
     def lines(self, game: Game) -> list[Line]:
-        """Return the lines of a game with the whole budget."""
+        """Return the lines of a game after a search with the whole budget."""
         began = perf_counter()
         self._begin_with_root(game)
         self._solve(game, self.limits.to_solve)
@@ -143,7 +143,7 @@ class Search:
         return self._lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
-        """Yield the lines of a game with increasing effort."""
+        """Yield the lines of a game as the effort increases."""
         began, reached, is_done = perf_counter(), FIRST_EFFORT, False
         self._begin_with_root(game)
         while not is_done:
@@ -160,7 +160,7 @@ class Search:
             yield self._lines_after(game, _MOST_AT_ONCE)
 
     def _begin(self, states: States, i: int) -> None:
-        """Make a running game the root of the tree."""
+        """Make a game that is not over the root of the tree."""
         self.tree.states[ROOT], self.work.effort[0] = states[i], 0
         for work in self._others:
             forget(work.expansion.quilts)
@@ -168,16 +168,16 @@ class Search:
 
     @property
     def is_abandoned(self) -> bool:
-        """True after an interrupt: threads leave the tree, which cannot be used again."""
+        """True after an interrupt: the tree cannot be used again."""
         return bool(self.work.stop[0])
 
     @property
     def _added(self) -> int:
-        """The number of simulations so far."""
+        """The number of simulations of the present tree."""
         return int(self.tree.nodes[ROOT]["visits"])
 
     def _grow(self, simulations: int, effort: int, *, may_stop: bool = False, shown: int = 0) -> None:
-        """Add simulations, up to a number or an effort in all."""
+        """Grow the tree up to a total number of simulations or a total effort."""
 
         def grow_by(work: Workspace) -> None:
             while grow(self.tree, work, self.evaluator, simulations, effort, may_stop, shown):
@@ -188,14 +188,14 @@ class Search:
             grow_by(self.work)
             for other in others:
                 other.result()
-        except BaseException:  # such as Ctrl-C, which may come again in any wait
+        except BaseException:  # such as Ctrl-C
             self.work.stop[0] = 1
             raise
 
     def _spend(self, effort: int, began: float, *, shown: int) -> None:
-        """Spend an effort, or instead the seconds of a search that began then.
+        """Spend an effort, or the seconds of the limits since ``began`` if they have any.
 
-        With 0 ``shown`` moves it may stop as soon as the move to play is clear.
+        With ``shown=0`` the search may stop as soon as the move to play is decided.
         """
         if self.limits.seconds is None:
             self._grow(self.limits.simulations, effort, may_stop=shown == 0, shown=shown)
@@ -209,21 +209,21 @@ class Search:
         return int(self.tree.edges[best_edge(self.tree, ROOT)]["action"])
 
     def _is_done(self, seconds: float) -> bool:
-        """Whether the limits are reached after so many seconds, or the root is solved."""
+        """Whether a limit is reached after this number of seconds, or the root is solved."""
         limits, tree = self.limits, self.tree
         is_spent = self.work.effort[0] >= limits.effort or self._added >= limits.simulations
         is_late = limits.seconds is not None and seconds >= limits.seconds
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
     def _begin_with_root(self, game: Game) -> None:
-        """Begin an analysis."""
+        """Begin an analysis of a game."""
         self._solved, self._is_won, self._tried = NO_ACTION, False, 0
         self._begin(game.state, 0)
 
     def _solve(self, game: Game, quilts: int) -> bool:
-        """Solve an ending with a budget of quilts.
+        """Try to solve an ending with a budget of quilts; after a new result, restart the tree with it.
 
-        Return whether this gave a new result; the tree then restarts with it.
+        Return whether there was one.
         """
         quilts = min(quilts, self.limits.to_solve)
         if quilts <= self._tried or is_solved(self.tree, ROOT):
@@ -239,20 +239,20 @@ class Search:
         return True
 
     def _put_solved(self, action: int, quilts: int, *, is_exact: bool) -> None:
-        """Give a complete root an edge for the solver's action; solve its edges if the action is exact."""
+        """Add an edge for the solver's action to the root; if the action is exact, solve all edges."""
         ensure_edge(self.tree, self.work, self.evaluator, action)
         if is_exact:
             solve_root(self.tree, self.work, self.evaluator, action, quilts, self.solver)
 
     def _lines_after(self, game: Game, effort: int) -> list[Line]:
-        """Return the lines when the tree has grown up to an effort."""
+        """Grow the tree up to a total effort, and return the lines."""
         self._grow(self.limits.simulations, effort, shown=SHOWN)
         return self._lines(game)
 
     def _lines(self, game: Game) -> list[Line]:
-        """Return the actions that the search considered, in the order of :func:`rank_edges`.
+        """Return the lines of the actions that the search considered, in the order of :func:`rank_edges`.
 
-        An action that the solver knows to win is shown to win, whatever the search has found below it.
+        An action that wins by the solver's proof has the probability 1, whatever the search found below it.
         """
         if len(game.legal_actions()) == 1:
             return [line_of_forced(self.tree, game, self._calibrate)]
@@ -269,14 +269,13 @@ class Search:
 DEFAULT_LEVEL, DEFAULT_AIM = "instant", "win"
 _PAYOFFS = dict(zip(AIMS, (TO_WIN, TO_WIN_RICHLY, FOR_MARGIN, FOR_SCORE), strict=True))
 _CALIBRATED = "champion"
-"""The shipped checkpoint whose games the calibration was fitted to."""
+"""The shipped checkpoint to whose games the calibration was fitted."""
 _SOLVED_PER_NODE, _SOLVED_PER_SECOND = 20, 500_000
-"""The quilts that the solver may look at for each of its two questions; it looks at three million in a
-second."""
+"""The budget in quilts of each of the solver's two questions; it evaluates three million per second."""
 
 
 class ValueAgent(BatchAgent):
-    """Plays the action with the highest utility, without looking further ahead; the weights are copied."""
+    """Plays the action whose successor has the highest utility. The weights are copied."""
 
     games = (PATCHWORK,)
 
@@ -290,12 +289,12 @@ class ValueAgent(BatchAgent):
     def act_batch(self, states: States) -> Actions:
         self.check_states(states)
         actions = np.empty(len(states), np.int64)
-        _choose_at_a_glance(states, self._weights, self._payoffs, self.workspace(), actions)
+        _choose_by_value(states, self._weights, self._payoffs, self.workspace(), actions)
         return actions
 
 
 @kernel
-def _choose_at_a_glance(
+def _choose_by_value(
     states: States, weights: Quantized, payoffs: Payoffs, expansion: Expansion, actions: Actions
 ) -> None:
     for i in range(len(states)):
@@ -306,19 +305,19 @@ def _choose_at_a_glance(
 class ChampionAgent(BatchAgent):
     """Searches every move with a learned value.
 
-    A search ends early when the rest of its budget cannot change the move any more.
+    A search ends early when the rest of its budget cannot change the move.
 
     Args:
         weights: The weights of the value, which are copied.
         payoffs: The payoffs of the agent.
         name: The name of the agent in tables and messages.
         level: The budget of a move, one of ``LEVELS``; ``"instant"`` if no budget is given.
-        nodes: Instead, the most positions of a move whose successors are evaluated.
-        seconds: Instead, the most seconds of a move; it may take a few milliseconds more.
-        threads: The threads that search a position together. With more than one, what is found also depends
-            on how they take turns.
-        calibrate: True if searches state calibrated probabilities to win. That is right for the shipped
-            champion when it plays to win, see :func:`.search.calibrated`.
+        nodes: Another budget: the maximum number of positions whose successors are evaluated for a move.
+        seconds: Another budget: the maximum seconds of a move, which may take a few milliseconds more.
+        threads: The number of threads that search a position together. With several, the result also depends
+            on their timing.
+        calibrate: True if lines have calibrated probabilities to win. The calibration is valid for the
+            shipped champion when it plays to win; see :func:`.search.calibrated`.
     """
 
     games = (PATCHWORK,)
@@ -347,40 +346,40 @@ class ChampionAgent(BatchAgent):
         return search
 
     def workspace(self) -> Search:
-        """Return the search, which is a new one after an interrupt."""
+        """Return the search; after an interrupt, a new one."""
         if self._workspace is not None and self._workspace.is_abandoned:
             self._workspace = None
         search: Search = super().workspace()
         return search
 
     def act_batch(self, states: States) -> Actions:
-        """See :meth:`Agent.act_batch`; the budget is that of each game."""
+        """See :meth:`Agent.act_batch`; the budget is per game."""
         self.check_states(states)
         search, states = self.workspace(), np.ascontiguousarray(states)
         return np.array([search.choose(states, i) for i in range(len(states))], np.int64)
 
     @serialized
     def search(self, game: Game) -> list[Line]:
-        """Analyse a game with the whole budget; a line for every action considered, the one to play first.
+        """Analyse a game with the whole budget; return a line per action considered, the one to play first.
 
-        In an ending that it can solve, it also solves the positions after the moves, as far as that is quick.
+        In an ending that it can solve, it also solves the positions after the moves, within a budget.
         """
         self.check_states(game.state)
         return self.workspace().lines(game)
 
     def deepen(self, game: Game) -> Iterator[list[Line]]:
-        """Yield the lines of a game again and again while a search as that of :meth:`search` grows.
+        """Yield the lines of a game repeatedly while the search of :meth:`search` grows.
 
-        The first ones come after a few milliseconds, the later ones several times a second. Each analysis has
-        a memory of its own, so that it can wait or be dropped.
+        The first lines come after a few milliseconds, later ones several times per second. Each analysis has
+        its own tree, so it can be paused or dropped.
         """
         self.check_states(game.state)
         return Search(self._evaluator, self.limits, self.threads, self._calibrate).deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
-        """Return a line of one action for every legal action by the value alone, the highest utility first.
+        """Return a line for every legal action by the learned value alone, the highest utility first.
 
-        Probabilities are not calibrated, since the calibration is fitted to searches.
+        Probabilities are not calibrated, because the calibration was fitted to searches.
         """
         self.check_states(game.state)
         expansion = new_expansion()
@@ -428,10 +427,10 @@ def load(
     threads: int | None = None,
     aim: str | None = None,
 ) -> BatchAgent:
-    """Return the agent of a value's checkpoint, which searches if it has options or is shipped.
+    """Return the agent of a value's checkpoint. It searches if it has options or is shipped.
 
-    ``aim`` is what it plays for, one of :data:`~patchwork_env.agents.options.AIMS`, ``"win"`` by default; for
-    the rest see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
+    ``aim`` is one of :data:`~patchwork_env.agents.options.AIMS`, by default ``"win"``. For the other options
+    see :class:`ChampionAgent`, for errors :func:`~patchwork_env.agents.load`.
     """
     payoffs = _PAYOFFS[aim or DEFAULT_AIM]
     budget = check_budget(level=level, nodes=nodes, seconds=seconds)

@@ -1,4 +1,4 @@
-"""Solved endings in the champion's search: best or surely winning moves, within a part of the budget."""
+"""Solved endings in the champion's search: best or winning moves, within a part of the budget."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from patchwork_env.search.best_first import add_node, back_up, count_visit
 from patchwork_env.search.tree import ROOT, Tree, is_full
 
 _EDGE_BUDGETS = 3
-"""The budget of all edges of a root together, in units of the budget of one edge."""
+"""The total budget of the edges of a root, in units of the budget of one edge."""
 
 
 def solved_ending(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
-    """Return :func:`solved_action`, which is not compiled before the first ending."""
+    """Return :func:`solved_action`; this Python function delays its compilation until the first ending."""
     if payoffs.rival_weight != 1 or not is_ending(states, i):
         return NO_ACTION, False, 0
     return solved_action(states, i, payoffs, budget, solver)
@@ -38,12 +38,13 @@ def solved_ending(
 def solved_action(
     states: States, i: int, payoffs: Payoffs, budget: int, solver: Solver
 ) -> tuple[int, bool, int]:
-    """Return the best action of an ending, or else one that surely wins, or ``NO_ACTION``.
+    """Return the best action of an ending, or else one that wins, or ``NO_ACTION``.
 
-    It tries if players are pure opponents. Who wins takes much less effort than by how much, so that is asked
-    first, each with ``budget`` quilts to look at. An ending that is lost by an unknown margin is left to the
-    search: the opponent may err. Also return whether the action is the best, and how many quilts were looked
-    at.
+    Only endings in which the players' utilities are opposite are solved. To find the winner takes much less
+    effort than to find the margin, so it is the first question; each has a budget of ``budget`` quilts. An
+    ending that is lost by an unknown margin is left to the search, since the opponent may make a mistake.
+
+    Also return whether the action is the best one, and the number of quilts evaluated.
     """
     if payoffs.rival_weight != 1 or not is_ending(states, i):
         return NO_ACTION, False, 0
@@ -60,9 +61,9 @@ def solved_action(
 
 @kernel
 def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) -> None:
-    """Give the solver's action an edge of the complete root, the last one if it has none yet.
+    """Give the solver's action an edge of the complete root with the prior 1.
 
-    Its prior becomes 1, whatever the value expects of it.
+    If it has none, it replaces the last edge.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     for edge in range(begin, end):
@@ -79,10 +80,10 @@ def ensure_edge(tree: Tree, work: Workspace, evaluator: Evaluator, action: int) 
 def solve_root(
     tree: Tree, work: Workspace, evaluator: Evaluator, best: int, budget: int, solver: Solver
 ) -> int:
-    """Solve the edges of a complete root, that of the action ``best`` first, as far as the budget allows.
+    """Solve the edges of a complete root within a budget, the edge of the action ``best`` first.
 
-    Each edge may take ``budget`` quilts to look at, all together ``_EDGE_BUDGETS`` times as many. Returns how
-    many were looked at.
+    The budget of each edge is ``budget`` quilts, that of all edges ``_EDGE_BUDGETS`` times as many. Return
+    the number of quilts evaluated.
     """
     begin, end = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["begin"] + tree.nodes[ROOT]["count"]
     left = _EDGE_BUDGETS * budget

@@ -45,44 +45,44 @@ from patchwork_env.search.tree import NOTHING, ROOT, Path, Tree, is_full, new_pa
 UTILITY, SCORE, WIN = 0, 2, 4
 """The first index of each pair of values: utilities, scores and probabilities to win."""
 RULE = Rule(exploration=0.8, temperature=0.45, best_weight=0.5)
-"""The selection rule of the champion's trees."""
+"""The rule by which the champion's tree grows."""
 _LIKELY_BELOW_ROOT = 4
-"""The number of placements of a patch that the champion evaluates below the root."""
+"""The number of placements of a patch that are evaluated at nodes below the root."""
 _ALIKE_AT_ROOT, _ALIKE = 4, 2
-"""The most placements of one patch that become edges of the root, and of other nodes."""
+"""The maximum number of edges for one patch, of the root and of other nodes."""
 WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
-"""The most edges of a node."""
+"""The maximum number of edges of a node."""
 _LISTED = 64
-"""The most actions from which edges are chosen."""
+"""The maximum number of actions from which edges are chosen."""
 _WEIGHTS = np.array([0.2**k for k in range(_ALIKE_AT_ROOT)])
-"""The prior weights of the best placements of a patch, the best one first. The value alone judges placements
-well, but not the choice of a patch."""
+"""The prior weights of the placements of a patch, best first. Without a search, the value ranks placements
+well, but not patches."""
 NO_LIMIT = 2**40
-"""An effort that no search spends."""
+"""An effort that no search reaches."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
-"""The effort of a simulation besides its evaluations, and of a quilt that is met for the first time."""
+"""The effort of a simulation besides its evaluations, and of a quilt that is not in the cache."""
 LEAST_EFFORT = NODE_EFFORT + 2
-"""The least effort of a simulation that adds a node, which has a choice."""
+"""The minimum effort of a simulation that adds a node, which has at least two actions."""
 _MOST_TRIES = 20_000
-"""Tries of a thread to take the lock before it lets others work: a tenth of a millisecond."""
+"""The number of attempts to take the lock before a thread sleeps: a tenth of a millisecond."""
 _CONFIDENCE, _PER_SPACE, _MOST_CONFIDENCE = 0.157, 0.0335, 2.42
-"""Calibration raises odds to a power, which grows with the spaces left."""
+"""Calibration raises the odds to a power that grows with the spaces left."""
 _DOUBT, _SPACES_OF_DOUBT = 3.56, 13.3
-"""The reduction of the log odds at the end, and the number of spaces left at which it is 1/e of that."""
+"""The reduction of the log odds at the end, and the number of spaces left at which it is 1/e of this."""
 _SAME = 1e-5
-"""Actions of one kind whose values differ by less lead to positions that are turns or flips of each other."""
+"""If values of two actions differ by less, their successors count as turns or flips of each other."""
 
 
 SHOWN = 5
-"""The number of moves that an analysis visits often enough to judge them."""
+"""The number of moves to which an analysis gives at least ``ENOUGH`` visits."""
 ENOUGH = 3000
-"""The visits of a move from which on an analysis states what to expect of it."""
+"""The number of visits at which the margin and the probability of a move are reliable."""
 _JUDGING = 4
-"""One in so many simulations of an analysis goes to a move that has not enough visits."""
+"""One in this number of simulations of an analysis goes to a move with fewer visits."""
 
 
 class Evaluator(NamedTuple):
-    """The evaluation of positions in a search."""
+    """The weights and payoffs with which a search evaluates positions."""
 
     weights: Quantized
     payoffs: Payoffs
@@ -96,25 +96,25 @@ _UNDER_WAY = np.dtype(
         ("effort", "<i8"),
     ]
 )
-"""A node that is evaluated, but not in the tree yet."""
+"""A node that is being evaluated and is not in the tree yet."""
 
 
 class Workspace(NamedTuple):
-    """The memory of a thread's simulations; the threads of a tree share ``effort``, ``lock`` and ``stop``."""
+    """The buffers of one thread; the threads of a tree share ``effort``, ``lock`` and ``stop``."""
 
     expansion: Expansion
     best: npt.NDArray[np.int64]  # (_LISTED,), the successors with the highest utilities, best first
     utilities: npt.NDArray[np.float64]  # (_LISTED,), of these successors
-    numbers: npt.NDArray[np.int64]  # (NUM_KINDS,), the edges of each kind that a node has so far
+    numbers: npt.NDArray[np.int64]  # (NUM_KINDS,), the number of edges of a node by kind
     path: Path
     effort: npt.NDArray[np.int64]  # (1,), spent on the tree since it was reset
-    lock: npt.NDArray[np.int64]  # (1,), of the thread that reads and writes nodes and edges
-    stop: npt.NDArray[np.int64]  # (1,), not 0 if all threads are to leave the tree
+    lock: npt.NDArray[np.int64]  # (1,), held by the thread that reads and writes nodes and edges
+    stop: npt.NDArray[np.int64]  # (1,), not 0 if all threads must leave the tree
     under_way: npt.NDArray[np.void]  # (1,), of _UNDER_WAY
 
 
 def new_workspace() -> Workspace:
-    """Return a workspace for simulations of any game."""
+    """Return a workspace for one thread."""
     best, utilities, numbers = np.empty(_LISTED, np.int64), np.empty(_LISTED), np.empty(NUM_KINDS, np.int64)
     expansion, path = new_expansion(SEARCH_CACHE_SIZE), new_path(MAX_TURNS)
     effort, lock, stop = np.zeros((3, 1), np.int64)
@@ -123,7 +123,7 @@ def new_workspace() -> Workspace:
 
 @kernel
 def reset_search(tree: Tree, work: Workspace, evaluator: Evaluator, states: States, i: int) -> None:
-    """Make a game that is not over the root of an empty tree, and complete it."""
+    """Empty the tree, and make a game that is not over its complete root."""
     reset(tree)
     forget(work.expansion.quilts)
     work.under_way[0]["length"] = 0
@@ -143,15 +143,15 @@ def grow(
     may_stop: bool,
     shown: int,
 ) -> bool:
-    """Add simulations to a tree that was reset, or whose root has only its state, up to so many in all.
+    """Add simulations to a tree that was reset, or whose root has only its state, up to a total number.
 
     It ends when the effort since the reset is spent, the tree is full, its root is solved or ``work.stop`` is
-    set; with ``may_stop`` also as soon as the most visited edge of the root will stay so at the present pace.
-    The evaluation of a successor is an effort of 1, a new quilt ``QUILT_EFFORT`` more, and a simulation
-    ``NODE_EFFORT``.
+    set. With ``may_stop`` it also ends once no other edge of the root can become the most visited one at the
+    present pace. The evaluation of a successor has the effort 1, a new quilt ``QUILT_EFFORT`` more, and a
+    simulation ``NODE_EFFORT``.
 
-    Threads with workspaces of their own may grow a tree together. Returns whether this one is to be called
-    again, when others have done what it waits for; one thread alone never waits.
+    Threads may grow a tree together, each with its own workspace. Return whether this thread has to wait for
+    the others and call again; a single thread never waits.
     """
     if not _take_lock(work):
         return True
@@ -180,7 +180,7 @@ def grow(
 
 @kernel
 def _take_lock(work: Workspace) -> bool:
-    """Whether this thread has the lock; False if another one, which may be paused, keeps it for long."""
+    """Take the lock; return False if another thread, which may be paused, holds it for too long."""
     tries = 0
     while not take_lock(work.lock):
         tries += 1
@@ -191,7 +191,7 @@ def _take_lock(work: Workspace) -> bool:
 
 @kernel
 def _goes_on(tree: Tree, spent: int, simulations: int, effort: int, may_stop: bool) -> bool:
-    """Whether one more simulation is to be added."""
+    """Whether to add another simulation."""
     left, added = effort - spent, tree.nodes[ROOT]["visits"]
     if left <= 0 or added >= simulations or is_full(tree) or is_solved(tree, ROOT):
         return False
@@ -201,7 +201,7 @@ def _goes_on(tree: Tree, spent: int, simulations: int, effort: int, may_stop: bo
 
 @kernel
 def _edge_to_judge(tree: Tree, shown: int) -> int:
-    """Return the edge of the root that the next simulation begins with to judge it, or ``NOTHING``.
+    """Return the edge of the root with which an analysis begins the next simulation, or ``NOTHING``.
 
     One simulation in ``_JUDGING`` goes to the least visited of the ``shown`` edges with the highest values,
     until each has ``ENOUGH`` visits.
@@ -223,14 +223,14 @@ def _edge_to_judge(tree: Tree, shown: int) -> int:
 
 @kernel
 def _begin(tree: Tree, work: Workspace, length: int) -> None:
-    """Reserve the node at the end of a path."""
+    """Reserve a node for the end of the path."""
     tree.edges[work.path.edges[length - 1]]["child"] = OPENING
     work.under_way[0]["length"], work.under_way[0]["node"] = length, add_node(tree)
 
 
 @kernel
 def _evaluate(tree: Tree, work: Workspace, evaluator: Evaluator) -> None:
-    """Evaluate the node that is under way, without the lock: this takes longest."""
+    """Evaluate the reserved node without the lock: this takes most of the time."""
     last, node = work.under_way[0]["length"] - 1, work.under_way[0]["node"]
     copy_record(tree.states, node, tree.states, work.path.nodes[last])
     apply(tree.states, node, tree.edges[work.path.edges[last]]["action"])
@@ -239,7 +239,7 @@ def _evaluate(tree: Tree, work: Workspace, evaluator: Evaluator) -> None:
 
 @kernel
 def _put(tree: Tree, work: Workspace, payoffs: Payoffs) -> None:
-    """Put the node that was under way into the tree."""
+    """Put the reserved node into the tree."""
     length, node = work.under_way[0]["length"], work.under_way[0]["node"]
     _complete(tree, work, payoffs, node, work.under_way[0]["listed"])
     tree.edges[work.path.edges[length - 1]]["child"] = node
@@ -250,9 +250,9 @@ def _put(tree: Tree, work: Workspace, payoffs: Payoffs) -> None:
 
 @kernel
 def _expand(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> tuple[int, int]:
-    """Play forced moves up to a choice, and list its best successors, or up to the end of the game.
+    """Play forced moves up to a position with a choice or the end; list the best successors there.
 
-    Returns how many are listed, and the effort.
+    Return their number and the effort.
     """
     effort, quilts = 0, work.expansion.quilts
     while not is_over(tree.states, node):
@@ -268,7 +268,7 @@ def _expand(tree: Tree, work: Workspace, evaluator: Evaluator, node: int) -> tup
 
 @kernel
 def _complete(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, listed: int) -> None:
-    """Complete a new node whose successors are listed; without successors its game is over."""
+    """Complete a new node with its listed successors; if there are none, its game is over."""
     if listed == 0:
         finish(tree, payoffs, node)
         return
@@ -278,7 +278,7 @@ def _complete(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, listed: 
 
 @kernel
 def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length: int) -> None:
-    """Give a new node edges for the listed successors, but not too many of one kind."""
+    """Add edges for the listed successors to a new node, with a maximum per kind."""
     most = _ALIKE_AT_ROOT if node == ROOT else _ALIKE
     for k in range(NUM_KINDS):
         work.numbers[k] = 0
@@ -295,7 +295,7 @@ def _add_edges(tree: Tree, work: Workspace, payoffs: Payoffs, node: int, length:
 
 @kernel
 def finish(tree: Tree, payoffs: Payoffs, node: int) -> None:
-    """Complete a node whose game is over: its values are exact."""
+    """Complete a node whose game is over with its exact values."""
     values = tree.nodes[node]["values"]
     win = 1.0 if winner(tree.states, node) == 0 else 0.0
     write_result(values, payoffs, score(tree.states, node, 0), score(tree.states, node, 1), win)
@@ -313,13 +313,13 @@ def write_result(values: Floats, payoffs: Payoffs, own: float, other: float, win
 
 @kernel
 def write_expected(values: Floats, expansion: Expansion, k: int, payoffs: Payoffs) -> None:
-    """Write the values of the ``k``-th successor, for the player who acts."""
+    """Write the expected values of the ``k``-th successor, the player who acts first."""
     write_result(values, payoffs, expansion.owns[k], expansion.others[k], expansion.wins[k])
 
 
 @kernel
 def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
-    """List the best of ``count`` successors, one of those that are alike; return their number."""
+    """List the best of ``count`` successors, one of each group of symmetric ones; return their number."""
     expansion, length = work.expansion, 0
     for index in range(count):
         value = action_utility(payoffs, expansion, index)
@@ -339,7 +339,7 @@ def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
 
 @kernel
 def _is_known(work: Workspace, value: float, index: int, place: int, length: int) -> bool:
-    """Whether the successor ``index`` is like one of those next to its place in the list."""
+    """Whether the successor ``index`` is symmetric to a neighbor of its place in the list."""
     margin = margin_of(work.expansion, index)
     for k in range(max(place - 1, 0), min(place + 1, length)):
         difference = margin_of(work.expansion, work.best[k]) - margin
@@ -350,13 +350,14 @@ def _is_known(work: Workspace, value: float, index: int, place: int, length: int
 
 @kernel
 def calibrated(win: float, states: States, i: int) -> float:
-    """Return how often the player to move wins where the champion's search expects a probability of ``win``.
+    """Return the calibrated probability that the player to move wins, from ``win`` of the champion's search.
 
-    It holds for searches with the shipped champion's value that play to win and ask the solver. The games
-    that the value has learned from were played less well than a search plays, and were less certain for long.
-    Close to the end the solver knows most of the wins of the player to move: one that it does not know is
-    less likely. Fitted to 6500 games of the champion with itself at ``instant``; fitted to one half of 5000,
-    no tenth of the probabilities of the other half is off by more than 0.012.
+    It is valid for searches with the shipped champion's value that play to win and use the solver. The value
+    learned from games with weaker play, whose outcome was less certain for a long time. Close to the end the
+    solver finds most wins of the player to move, so a win that it has not found is less likely.
+
+    Fitted to 6500 games of the champion with itself at ``instant``. When fitted to one half of 5000 games,
+    the error in each tenth of the probabilities of the other half is at most 0.012.
     """
     if win <= 0 or win >= 1:
         return win
@@ -371,8 +372,8 @@ def calibrated(win: float, states: States, i: int) -> float:
 def rank_edges(tree: Tree, solved: int, ranked: npt.NDArray[np.int64]) -> int:
     """List the edges of the root in the order of an analysis; return their number.
 
-    First comes the one to play: that of the action ``solved``, if the solver knows one, else the best edge.
-    The others follow by their values, which say better than their visits what a longer search will find.
+    The first is the edge to play: that of the solver's action ``solved`` if there is one, else the best edge.
+    The others are in the order of their values, which predict a longer search better than visits do.
     """
     begin, count, first = tree.nodes[ROOT]["begin"], tree.nodes[ROOT]["count"], best_edge(tree, ROOT)
     for edge in range(begin, begin + count):
@@ -395,7 +396,7 @@ def rank_edges(tree: Tree, solved: int, ranked: npt.NDArray[np.int64]) -> int:
 
 
 def line_of(tree: Tree, game: Game, edge: int, calibrate: bool) -> Line:
-    """Return the line that begins with an edge of the root."""
+    """Return the line of an edge of the root."""
     record = tree.edges[edge]
     margin, win = _margin_and_win(tree, record["values"], calibrate)
     action, after = int(record["action"]), game.clone()
@@ -423,7 +424,7 @@ def line_of_forced(tree: Tree, game: Game, calibrate: bool) -> Line:
 
 
 def _best_play(tree: Tree, game: Game, node: int) -> list[int]:
-    """Play the forced moves before a node and the best line below it; return what it played."""
+    """Play the forced moves before a node and the best line below it; return the actions played."""
     actions = _play_forced(game)
     while node != NOTHING and tree.nodes[node]["count"] > 0:
         edge = tree.edges[best_edge(tree, node)]

@@ -1,13 +1,15 @@
 """Endings in which the quilt of one player is *loose*: every patch fits that has no more cells than are left.
 
-A loose quilt is two numbers. The cells left are its live cells, and as many dead ones as special patches may
-cover. The cells needed are the empty cells of the 7x7 square that has the fewest; once as many are covered,
-the owner takes the bonus tile if it is free. A loose quilt allows everything that the real one allows: the
-same patches fit, cover as many cells, and complete a square no later. So the opponent's result against a
-loose quilt is a bound, found without listing placements.
+A loose quilt is two numbers. The cells *left* are the live cells, plus the dead cells that special patches
+may cover. The cells *needed* are the empty cells of the 7x7 square that has the fewest. When this number of
+cells has been covered, the owner takes the bonus tile if it is free.
 
-States encode a loose quilt as a quilt with this many empty cells: the cells needed in one 7x7 square, the
-others outside. Patches are placed on covered cells, and then the quilt is written anew.
+A loose quilt allows everything that the real one allows: the same patches fit, cover as many cells, and
+complete a square no later. So the opponent's result against a loose quilt is a bound, which needs no list of
+placements.
+
+States encode a loose quilt as a quilt with this number of empty cells: the cells needed in one 7x7 square,
+the others outside it. Patches are placed on covered cells, and then the quilt is rewritten.
 """
 
 from __future__ import annotations
@@ -36,19 +38,19 @@ from patchwork_env.patchwork.components import (
 from patchwork_env.patchwork.state import NOBODY, States
 
 SQUARE = len(tables.SQUARES) - 1
-"""The 7x7 square of loose quilts, that in the last rows and columns."""
+"""The 7x7 square of loose quilts: the one in the last rows and columns."""
 _CORNER = QUILT_SIZE - BONUS_SQUARE
 _CENTER = NUM_CELLS // 2  # a cell of all squares
 PATCH_ROWS, PATCH_COLUMNS = 3, 5
-"""The room that every patch has in its flattest orientation."""
+"""The size of a rectangle into which every patch fits in its flattest orientation."""
 ANCHOR = (QUILT_SIZE - PATCH_ROWS) * QUILT_SIZE + _CORNER
-"""The cells that are always covered in loose quilts, with that room."""
+"""The corner of such a rectangle, whose cells are always covered in loose quilts."""
 FLATTEST = np.argmin(tables.FOOTPRINTS, axis=1)
 """The orientation of each patch with the fewest rows."""
 
 
 def _first_cells(cells: Iterable[int]) -> npt.NDArray[np.uint64]:
-    """Return the quilt words of the first ``n`` cells, for every ``n`` from 0."""
+    """Return the quilt words of the first ``n`` cells, by ``n``, ``(len(cells) + 1, 2)``."""
     bits, rows = 0, [(0, 0)]
     for cell in cells:
         bits |= 1 << cell
@@ -65,16 +67,16 @@ def _tables() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
 
 
 INSIDE, OUTSIDE = _tables()
-"""Quilt words with ``n`` empty cells in the square, and outside; the center is covered last."""
+"""Quilt words with ``n`` empty cells in the square, and outside it, by ``n``; the center is covered last."""
 MOST_EMPTY = len(INSIDE) + len(OUTSIDE) - 2
-"""The most empty cells of a quilt that can be loosened."""
+"""The maximum number of empty cells of a quilt that can be loosened."""
 
 
 @kernel
 def loosen(states: States, i: int, player: int, own: Any) -> int:
     """Make the quilt of a player, whose prospects are ``own``, a loose one.
 
-    Return the points that the player gains by this: the penalty of dead cells that nothing can cover.
+    Return the points that the player gains by this: the penalty of the dead cells that nothing can cover.
     """
     dead = min(own["num_dead"], own["specials"])
     left = count_cells(own["live"][0], own["live"][1]) + dead
@@ -95,7 +97,7 @@ def _write_loose(states: States, i: int, player: int, left: int, needed: int) ->
 
 @kernel
 def play(states: States, i: int, action: int, loose: int) -> None:
-    """Play an action, where the quilt of the player ``loose``, or of ``NOBODY``, is a loose one."""
+    """Play an action; ``loose`` is the player with a loose quilt, or ``NOBODY``."""
     player = signed(states[i]["current_player"])
     if player == loose and action != ADVANCE:
         size = 1

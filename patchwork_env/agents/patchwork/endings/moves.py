@@ -1,23 +1,23 @@
 """Bounds of the points that players can still gain in an ending, and the moves that are not dominated.
 
-*Live* cells are those that some patch, which the player may come to buy, can cover together with other empty
-cells. All other empty cells are *dead*: only special patches can cover them. Patches that are never offered
-again or become too expensive may count as available, never the reverse.
+*Live* cells are empty cells that a patch which the player may still buy can cover together with other empty
+cells. All other empty cells are *dead*: only special patches can cover them. The set of patches that the
+player may still buy is never too small, but may be too large.
 
-All moves are tried but placements that another one dominates. Two placements of the same patch
-lead to positions that differ in one quilt alone. With ``E`` the empty cells of a quilt and ``L`` its live
+All moves are tried except placements that another one dominates. Two placements of the same patch
+lead to positions that differ only in one quilt. With ``E`` the empty cells of a quilt and ``L`` its live
 cells, quilt A is at least as good for its owner as quilt B, which has as many empty cells, if
 
 - ``L(B)`` is part of ``E(A)``, and
-- the bonus tile is owned already; or A completes a 7x7 square now; or B does not, and no square that may be
+- the bonus tile is already owned; or A completes a 7x7 square now; or B does not, and no square that may be
   completed on B has an empty cell on A that is covered on B.
 
-Proof. Let the owner of A follow a strategy for B. Patches go where they go on B: there is room, for they
-cover live cells of B alone, and the conditions hold again after it. A special patch goes where it goes on B
-if that cell is empty on A, or else to an empty cell of A that is not live on B. There is one, for then B has
-a dead cell that is covered on A, and both have equally many empty cells. Again the conditions hold. So all
-purchases, moves and payments are the same, and squares are completed on A no later than on B. Owning the
-bonus tile earlier changes nothing but the score, in favor of its owner.
+Proof. Let the owner of A follow a strategy for B. Patches are placed as on B: there is room, because they
+cover only live cells of B, and the conditions hold again afterwards. A special patch is placed as on B if
+that cell is empty on A, otherwise on an empty cell of A that is not live on B. Such a cell exists, because B
+then has a dead cell that is covered on A, and both have the same number of empty cells. Again the conditions
+hold. So all purchases, moves and payments are the same, and squares are completed on A no later than on B.
+Owning the bonus tile earlier changes only the score, in favor of its owner.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ PROSPECTS = np.dtype(
         ("empty", "<u8", 2),  # empty cells, as quilt words
         ("live", "<u8", 2),  # live cells, as quilt words
         ("num_dead", "<i8"),  # dead cells
-        ("specials", "<i8"),  # the most special patches that the player may still place
+        ("specials", "<i8"),  # the maximum number of special patches that the player may still place
         ("squares", "<i8"),  # bits of 7x7 squares that the player may still complete for the bonus tile
-        ("needed", "<i8"),  # cells that the player has to cover to complete one of these squares
-        ("num_patches", "<i8"),  # that the player may buy
+        ("needed", "<i8"),  # the minimum number of cells to cover to complete one of these squares
+        ("num_patches", "<i8"),  # the number of patches that the player may buy
         ("times", "<i8", NUM_PATCHES),  # of these patches
         ("sizes", "<i8", NUM_PATCHES),  # of these patches
-        ("gains", "<i8", NUM_PATCHES),  # points from buying each of them instead of advancing as many spaces
-        ("spending", "<i8"),  # the prices of all patches that the player may buy, together
-        ("least", "<i8"),  # points that the player gains at least from here to the end, and can enforce
+        ("gains", "<i8", NUM_PATCHES),  # points of buying each of them instead of advancing as many spaces
+        ("spending", "<i8"),  # the sum of the prices of these patches
+        ("least", "<i8"),  # the points that the player can surely gain until the end
     ]
 )
 Prospects = npt.NDArray[np.void]  # of PROSPECTS
@@ -70,7 +70,7 @@ _U0 = _U(0)
 _SPLIT = _U(tables.SECOND_WORD_ROW * QUILT_SIZE)
 _LAST_ROWS = _U((tables.WORD_ROWS - tables.SECOND_WORD_ROW) * QUILT_SIZE)  # where rows 7-8 start in word 1
 _ORIENTATIONS = np.arange(NUM_ORIENTATIONS)
-"""Loops over it become vector operations; the compiler unrolls loops whose length it knows."""
+"""The compiler vectorizes loops over an array, but unrolls loops with a constant length."""
 
 
 @kernel
@@ -98,7 +98,7 @@ def coverable(patch: int, empty_0: np.uint64, empty_1: np.uint64) -> tuple[np.ui
 
 @kernel
 def write_prospects(states: States, i: int, player: int, is_loose: bool, out: Prospects, k: int) -> None:
-    """Write the prospects of a player, whose quilt may be a loose one, to record ``k``."""
+    """Write the prospects of a player, whose quilt may be loose, to record ``k``."""
     quilt, own = states[i]["quilt"], out[k]
     for word in range(2):
         own["empty"][word] = quilt[player, word] ^ tables.FULL_WORD
@@ -117,9 +117,9 @@ def write_prospects(states: States, i: int, player: int, is_loose: bool, out: Pr
 
 @kernel
 def _find_patches(states: States, i: int, player: int, marks: int, room: int, own: Any) -> None:
-    """Write the fields about the patches that a player may come to buy.
+    """Write the fields about the patches that a player may still buy.
 
-    ``room`` is the number of cells of a loose quilt, which limits the size of patches; else -1.
+    ``room`` is the number of empty cells of a loose quilt, or -1 for a real one.
     """
     empty_0, empty_1 = own["empty"][0], own["empty"][1]
     live_0, live_1 = _U0, _U0
@@ -147,10 +147,10 @@ def _find_patches(states: States, i: int, player: int, marks: int, room: int, ow
 
 @kernel
 def most_gain(states: States, i: int, player: int, own: Any) -> int:
-    """Return the most points that a player with the prospects ``own`` gains; sort their patches.
+    """Return an upper bound of the points that a player gains, and sort the lists of the prospects ``own``.
 
-    All purchases but the last one take their full time and leave a space at least, which limits their number.
-    The last one takes one space at least.
+    All purchases except the last one take their full time and leave at least one space, which limits their
+    number. The last one takes at least one space.
     """
     left = LAST_SPACE - signed(states[i]["position"][player])
     count, most_last = own["num_patches"], 0
@@ -187,7 +187,7 @@ def _sort(values: npt.NDArray[np.int64], count: int) -> None:
 
 @kernel
 def _most_buttons(states: States, i: int, player: int) -> int:
-    """Return the most buttons that a player can have before a purchase to come."""
+    """Return an upper bound of the buttons that a player has before any later purchase."""
     position = signed(states[i]["position"][player])
     marks = signed(tables.INCOMES_UP_TO[LAST_SPACE - 1]) - signed(tables.INCOMES_UP_TO[position])
     income = signed(states[i]["income"][player])
@@ -199,7 +199,7 @@ def _most_buttons(states: States, i: int, player: int) -> int:
 
 @kernel
 def _gain(patch: int, marks: int) -> int:
-    """Return the gain in points of buying over advancing as many spaces, with ``marks`` incomes ahead."""
+    """Return the points of buying minus those of advancing as many spaces, with ``marks`` incomes ahead."""
     points = PENALTY_PER_EMPTY_CELL * tables.SIZES[patch] + signed(tables.INCOMES[patch]) * marks
     return int(points - signed(tables.PRICES[patch]) - signed(tables.TIMES[patch]))
 
@@ -216,7 +216,7 @@ def _specials_ahead(states: States, i: int, player: int) -> int:
 
 @kernel
 def _find_squares(own: Any, first: int) -> None:
-    """Write which 7x7 squares, from ``first`` on, have no more dead cells than special patches may cover."""
+    """Write the 7x7 squares, from ``first`` on, whose dead cells can be covered by special patches."""
     dead_0, dead_1 = own["empty"][0] & ~own["live"][0], own["empty"][1] & ~own["live"][1]
     for k in range(first, len(tables.SQUARES)):
         square_0, square_1 = tables.SQUARES[k, 0], tables.SQUARES[k, 1]
@@ -229,30 +229,29 @@ def _find_squares(own: Any, first: int) -> None:
 # --- moves that are not dominated ---------------------------------------------------------------------------
 
 
-MOST_PLACEMENTS = 448  # the most placements of one patch, those on an empty quilt
+MOST_PLACEMENTS = 448  # the maximum number of placements of one patch: on an empty quilt
 
 Quilts = npt.NDArray[np.uint64]
-"""The quilts that placements lead to, ``(7, MOST_PLACEMENTS + 1)``: two rows each, one for each word, of the
-empty cells, of the live cells, and of all 7x7 squares that may still be completed; then all ones for a
-placement that takes the bonus tile, else 0. Loops over placements, which lie side by side, become vector
-operations."""
+"""The quilts after placements, ``(7, MOST_PLACEMENTS + 1)``. Rows 0 and 1 are the words of the empty cells, 2
+and 3 of the live cells, 4 and 5 of all 7x7 squares that may still be completed. Row 6 is all ones for a
+placement that takes the bonus tile, else 0. Loops over placements, along the rows, are vectorized."""
 
 
 class ChoiceBuffers(NamedTuple):
-    """The memory in which the moves of one position are compared."""
+    """The buffers in which the moves of one position are compared."""
 
     legal_set: LegalSet
-    placements: npt.NDArray[np.int64]  # those that are not dominated, and a newcomer
+    placements: npt.NDArray[np.int64]  # those that are not dominated, then the next one
     quilts: Quilts
     listed: npt.NDArray[np.int64]  # the best of them
     values: npt.NDArray[np.float64]  # their estimated gains
-    newcomer: Prospects  # of the player who placed last
+    newcomer: Prospects  # of the player to move, after the next placement
     game: States  # one record, the position after a move
-    evaluations: npt.NDArray[np.int64]  # (1,), the quilts that have been looked at
+    evaluations: npt.NDArray[np.int64]  # (1,), the number of quilts evaluated
 
 
 def new_choice_buffers() -> ChoiceBuffers:
-    """Return memory for one position after the other."""
+    """Return buffers for one position at a time."""
     return ChoiceBuffers(
         np.empty((2, engine.NUM_MAPS), np.uint64),
         np.empty(MOST_PLACEMENTS + 1, np.int64),
@@ -274,11 +273,10 @@ def list_choices(
     estimates: npt.NDArray[np.float64],
     width: int,
 ) -> int:
-    """List actions, one of which is best, in descending order of their estimated gains in points.
+    """List actions in descending order of their estimated gains in points; return their number.
 
-    Of each patch there are up to ``width`` placements, the most promising ones; only if none is left out, one
-    of the actions is sure to be best. The arrays are long enough for all legal actions. Returns the number of
-    actions.
+    At most ``width`` placements of each patch are listed, the most promising ones. One of the actions is a
+    best one if no placement was left out for this reason. The arrays must have room for all legal actions.
     """
     engine.legal(states, i, buffers.legal_set)
     count, patches, first = 0, 1, engine.SPECIAL_MAP
@@ -301,9 +299,9 @@ def _estimate(states: States, i: int, action: int, game: States) -> float:
 
 @kernel
 def estimate_of(states: States, i: int, game: States) -> float:
-    """Return the estimated gain of the move that has led to a game.
+    """Return the estimated gain of the move from state ``i`` to ``game``.
 
-    It is its points, with income to come, less a point per space that it moves.
+    It is the points of the move with later income, minus a point per space that the token moves.
     """
     player = signed(states[i]["current_player"])
     before, after = signed(states[i]["position"][player]), signed(game[0]["position"][player])
@@ -325,7 +323,7 @@ def _add_placements(
     count: int,
     width: int,
 ) -> int:
-    """Add the placements of one patch that no other one dominates, or the best ``width`` of them."""
+    """Add the placements of one patch that no other one dominates, at most the best ``width``."""
     kept = 0
     for k in range(first_map, end_map):
         for word in range(2):
@@ -346,7 +344,7 @@ def _add_placements(
 
 @kernel
 def _consider(states: States, i: int, action: int, buffers: ChoiceBuffers, kept: int) -> int:
-    """Compare a placement with those kept so far; return how many are kept now."""
+    """Compare a placement with those kept so far; return the new number of kept ones."""
     player, game = signed(states[i]["current_player"]), buffers.game
     copy_record(game, 0, states, i)
     engine.apply(game, 0, action)
@@ -378,7 +376,7 @@ def _note(buffers: ChoiceBuffers, k: int, action: int, claims: bool) -> None:
 
 @kernel(inline=True)
 def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
-    """Whether placement ``a`` is at least as good as ``b``, by the conditions above, without a branch."""
+    """Whether placement ``a`` dominates ``b`` by the conditions above, computed without a branch."""
     outside = quilts[2, b] & ~quilts[0, a] | quilts[3, b] & ~quilts[1, a]
     worse = quilts[4, b] & quilts[0, a] & ~quilts[0, b] | quilts[5, b] & quilts[1, a] & ~quilts[1, b]
     free = ~_U0 if bonus_is_free else _U0
@@ -387,7 +385,7 @@ def _dominates(quilts: Quilts, a: int, b: int, bonus_is_free: bool) -> bool:
 
 @kernel
 def _remove_dominated(buffers: ChoiceBuffers, newcomer: int, bonus_is_free: bool) -> int:
-    """Remove all placements that the newcomer dominates; return the number of those left."""
+    """Remove all placements that the newcomer dominates; return the number of the others."""
     left = 0
     for k in range(newcomer + 1):
         if k < newcomer and _dominates(buffers.quilts, newcomer, k, bonus_is_free):

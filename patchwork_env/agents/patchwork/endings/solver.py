@@ -1,13 +1,14 @@
-"""Exact values of endings: alpha-beta with a table of positions and bounds of what players may still gain.
+"""Exact values of endings: alpha-beta with a table of positions and bounds of the points still to gain.
 
-Values are four times the margin of the scores, plus one for having reached the end first or minus one for
-not: the greater margin always has the greater value, and its sign says who wins. They are seen by the player
-to move, whose turn may not end with a move: the sign changes only where the player does.
+A value is four times the difference of the scores, plus one if the player was first at the end, else minus
+one. So a greater margin always has a greater value, and the sign of the value tells who wins. Values are from
+the view of the player to move. A player may move several times in a row; the sign changes only when the
+player changes.
 
-Who wins is proved in attempts, for one player after the other. The *prover* considers the most promising
-placements of each patch alone, and wins already if there is a win against the loose quilt of the opponent
-(:mod:`~patchwork_env.agents.patchwork.endings.loose`), which is tried first in every position. A proof holds
-whatever was left out. Only after all attempts have failed is the whole ending searched.
+The winner is proved in several attempts, for one player after the other. The *prover* considers only the most
+promising placements of each patch. In every position, a win against the loose quilt of the opponent
+(:mod:`~patchwork_env.agents.patchwork.endings.loose`) is tried first and is a proof, too. A proof is valid
+although moves were left out. Only if all attempts fail, the whole ending is searched.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS, empty_cells, is_ov
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 _U = np.uint64
-_POINT = 4  # the difference that a point of the margin makes to a value
-_MOST_SPACES = 24  # the most spaces that both players have left together in an ending
-_MOST_PLIES = 64  # the longest line, in turns; games are shorter
+_POINT = 4  # a point of the margin in units of a value
+_MOST_SPACES = 24  # the maximum number of spaces that both players together have left in an ending
+_MOST_PLIES = 64  # the maximum number of turns of an ending; all are shorter
 _TABLE_SIZE = 1 << 16  # a power of two
-UNBOUNDED = 20_000  # a bound beyond all values
-_WIDTHS = (1, 4)  # the placements of each patch that a prover considers, one attempt after the other
-_SHARES = (4, 2)  # an attempt may take this part of the rest of the budget
+UNBOUNDED = 20_000  # a bound above all values
+_WIDTHS = (1, 4)  # the number of placements of each patch that the prover considers, by attempt
+_SHARES = (4, 2)  # the remaining budget, divided by this, is the budget of an attempt
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 KEY_WORDS = 7
 _NUMBER_WORD = 4  # the word of a key that holds the number of the ending
@@ -61,17 +62,17 @@ ENTRY = np.dtype(
 
 
 class Solver(NamedTuple):
-    """The memory of the solver, for one ending after the other; two threads must not use it at once."""
+    """The memory of the solver for one ending at a time; each thread needs its own."""
 
-    states: States  # the positions of the line that is searched
+    states: States  # the positions of the line being searched
     keys: npt.NDArray[np.uint64]  # their keys, (_MOST_PLIES, KEY_WORDS)
     actions: npt.NDArray[np.int64]  # their moves, (_MOST_PLIES, MAX_LEGAL_ACTIONS)
     estimates: npt.NDArray[np.float64]  # the estimated gains of the moves of one position
     prospects: Prospects  # of both players
     buffers: ChoiceBuffers
-    table: npt.NDArray[np.void]  # ENTRY records of positions that are known already
-    budget: npt.NDArray[np.int64]  # (1,), the number of quilts that may be looked at
-    game: npt.NDArray[np.int64]  # (1,), the number of the ending, which tells entries of earlier ones apart
+    table: npt.NDArray[np.void]  # (_TABLE_SIZE,), ENTRY records of positions that have been searched
+    budget: npt.NDArray[np.int64]  # (1,), the maximum number of quilts to evaluate
+    game: npt.NDArray[np.int64]  # (1,), the number of the ending; entries with other numbers are not used
 
 
 def new_solver() -> Solver:
@@ -91,20 +92,19 @@ def new_solver() -> Solver:
 
 @kernel
 def is_ending(states: States, i: int) -> bool:
-    """Whether a position has few enough spaces left to try to solve it."""
+    """Whether a position has few enough spaces left for the solver."""
     position = states[i]["position"]
     return bool(2 * LAST_SPACE - signed(position[0]) - signed(position[1]) <= _MOST_SPACES)
 
 
 @kernel
 def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: bool) -> tuple[bool, int, int]:
-    """Whether an ending, which is not over, was solved within the budget; its value; and a best action.
+    """Return whether an ending, which is not over, was solved within a budget; its value; and a best action.
 
-    The budget is in quilts to look at, about a microsecond each; the last position may take some more. The
-    value is for the player to move, who wins if it is above 0, and whose margin :func:`margin_of` gives. Both
-    players play for the margin first, then for reaching the end first. With ``only_outcome``, which is
-    quicker, only the sign of the value is right, and the action is one that leads to a win, or ``NO_ACTION``
-    if there is none.
+    The budget is the number of quilts to evaluate, about a microsecond each; the last position may exceed it.
+    The value is for the player to move, who wins if it is above 0; :func:`margin_of` gives the margin. Both
+    players maximize the margin, and among equal margins prefer to be first at the end. With ``only_outcome``,
+    which is quicker, only the sign of the value is exact, and the action is a winning one or ``NO_ACTION``.
     """
     solver.budget[0], solver.buffers.evaluations[0] = budget, 0
     if only_outcome:
@@ -119,13 +119,13 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
 
 @kernel
 def margin_of(value: int) -> int:
-    """Return the difference of the scores that a value stands for."""
+    """Return the difference of the scores of a value."""
     return (value + 1) // _POINT
 
 
 @kernel
 def _start(solver: Solver, states: States, i: int) -> None:
-    """Begin an ending, or another attempt, for which entries of earlier ones do not count."""
+    """Begin an ending or another attempt, which does not use table entries of earlier ones."""
     copy_record(solver.states, 0, states, i)
     solver.game[0] += 1
     if solver.game[0] > _MOST_NUMBERS:
@@ -141,9 +141,9 @@ def _can_go_on(solver: Solver) -> bool:
 
 @kernel
 def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
-    """Return the value of the first position and its action by MTD(f): searches with the smallest windows.
+    """Return the value of the first position and its action by MTD(f): searches with minimal windows.
 
-    Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values are odd, so are the limits.
+    Plaat et al., "Best-first fixed-depth minimax algorithms" (1996). All values and limits are odd.
     """
     lower, upper, best = -UNBOUNDED, UNBOUNDED, NO_ACTION
     while lower < upper and _can_go_on(solver):
@@ -158,7 +158,7 @@ def _mtdf(solver: Solver, guess: int) -> tuple[int, int]:
 
 @kernel
 def prove(solver: Solver, states: States, i: int, limit: int) -> tuple[int, int]:
-    """Return a bound of the value, from below if it is at least ``limit``, else from above; they are odd.
+    """Return a bound of the value: a lower one if it is at least ``limit``, else an upper one; both are odd.
 
     Also return an action that reaches the limit, or ``NO_ACTION`` if there is none.
     """
@@ -183,11 +183,11 @@ def prove(solver: Solver, states: States, i: int, limit: int) -> tuple[int, int]
 def _search(
     solver: Solver, ply: int, alpha: int, beta: int, prover: int, width: int, loose: int
 ) -> tuple[int, int]:
-    """Return the value of a position of the line, and its best action; they mean nothing beyond the budget.
+    """Return the value of a position of the line, and its best action; both are undefined beyond the budget.
 
-    The value is exact between ``alpha`` and ``beta``, else a bound. If there is a ``prover``, who considers
-    ``width`` placements of each patch, only what the prover reaches is one. The quilt of the player
-    ``loose``, or of ``NOBODY``, is a loose one.
+    The value is exact between ``alpha`` and ``beta``, else a bound. The ``prover``, or ``NOBODY``, considers
+    only ``width`` placements of each patch; then only bounds in favor of the prover are valid. ``loose`` is
+    the player with a loose quilt, or ``NOBODY``.
     """
     states, actions, mover = solver.states, solver.actions[ply], signed(solver.states[ply]["current_player"])
     now = _value_now(states, ply)
@@ -231,9 +231,9 @@ def _search(
 
 @kernel
 def _loosen_next(solver: Solver, ply: int, player: int) -> int:
-    """Make the same position with a loose quilt of a player the next one of the line.
+    """Write the position with a loose quilt of a player as the next one of the line.
 
-    Returns what is to be added to its value. The prospects of the present position are written already.
+    Return the number to add to its value. The prospects of the present position must have been written.
     """
     states = solver.states
     copy_record(states, ply + 1, states, ply)
@@ -251,7 +251,7 @@ def _list_choices(solver: Solver, ply: int, width: int, loose: int) -> int:
 
 @kernel
 def _read_bounds(solver: Solver, ply: int, now: int, loose: int) -> tuple[int, int, int]:
-    """Return bounds of a value, from the table and the prospects, and the best known action."""
+    """Return bounds of the value, from the table and the prospects, and the best known action."""
     states, key = solver.states, solver.keys[ply]
     solver.buffers.evaluations[0] += NUM_PLAYERS
     for player in range(NUM_PLAYERS):
@@ -259,7 +259,7 @@ def _read_bounds(solver: Solver, ply: int, now: int, loose: int) -> tuple[int, i
     write_key(states, ply, solver.prospects, loose, solver.game[0], key)
     lower, upper = _bounds(states, ply, solver.prospects, now)
     entry = solver.table[_place_of(key)]
-    for k in range(KEY_WORDS):  # in full, so that a hash cannot err
+    for k in range(KEY_WORDS):  # the whole key, so that hash collisions are harmless
         if entry["key"][k] != key[k]:
             return lower, upper, NO_ACTION
     return max(lower, now + entry["lower"]), min(upper, now + entry["upper"]), int(entry["action"])
@@ -275,7 +275,7 @@ def _enter(solver: Solver, key: npt.NDArray[np.uint64], lower: int, upper: int, 
 
 @kernel
 def _value_now(states: States, i: int) -> int:
-    """Return the value of the present scores for the player to move; the first finisher may be open."""
+    """Return the value of the present scores for the player to move, even if no player is at the end."""
     player = signed(states[i]["current_player"])
     finisher = states[i]["first_finisher"]
     first = 0 if finisher == NOBODY else (1 if finisher == player else -1)
@@ -284,7 +284,7 @@ def _value_now(states: States, i: int) -> int:
 
 @kernel
 def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int, int]:
-    """Return bounds of the value: a player who only advances gains the least, whatever the other one does."""
+    """Return bounds of the value, from the lowest gain that each player can enforce and the highest."""
     player = states[i]["current_player"]
     own, other = prospects[player], prospects[1 - player]
     open_end = 1 if states[i]["first_finisher"] == NOBODY else 0
@@ -297,7 +297,7 @@ def _bounds(states: States, i: int, prospects: Prospects, now: int) -> tuple[int
 
 @kernel
 def _bring_forward(actions: npt.NDArray[np.int64], count: int, action: int) -> None:
-    """Move an action, if it is in the list, to the front."""
+    """Move an action to the front of the list, if it is there."""
     for k in range(count):
         if actions[k] == action:
             for back in range(k, 0, -1):
@@ -317,12 +317,11 @@ def write_key(
 ) -> None:
     """Write the key of a position, from the prospects of both players.
 
-    It holds what matters for the rest of the game: of a quilt, its live cells, and how many dead ones special
-    patches may come to cover; of the buttons, no more than there is to spend them on. From two positions that
-    agree in this, players gain the same points, whatever their scores are. As long as a player may complete a
-    7x7 square, all empty cells of the quilt count. Which patches of the circle are left, and which of them is
-    next, says how they lie. Entries of other endings have another ``number``, and those with a loose quilt
-    are told apart.
+    It has what matters for the rest of the game. Of a quilt these are the live cells and the number of dead
+    cells that special patches may cover, or all empty cells if the player may still complete a 7x7 square.
+    Buttons count up to the sum that can still be spent. From positions with equal keys, players gain the same
+    points, whatever their scores are. The patches left in the circle and the next one give their order.
+    Endings differ by ``number``, and positions with a loose quilt by ``loose``.
     """
     facts = _U(0)
     for player in range(2):

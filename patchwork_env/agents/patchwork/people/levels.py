@@ -1,7 +1,7 @@
-"""Levels for people in Patchwork: how each judges moves.
+"""Levels for people in Patchwork: the values that each gives to moves.
 
-The beginner judges by eye: the costs and gains of a move, and the tidiness of the quilt after it. The other
-levels use the champion's learned value, one of them with a short search.
+The beginner judges by eye: by the costs and gains of a move, and by how snugly the patches of the quilt lie
+after it. The other levels use the champion's learned value, one of them with a short search.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from patchwork_env.patchwork.tables import INCOMES_UP_TO
 from patchwork_env.search.best_first import new_tree
 from patchwork_env.search.tree import ROOT, Tree
 
-CHAMPION = "instant"  # the level of the champion that is the highest one for people
+CHAMPION = "instant"  # the champion's level that is the highest level for people
 HABITS = {
     1: Habits(turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
     2: Habits(turning=0.9, flipping=0.6, misjudging=0.5, carelessness=0.2, lapses=0.29, lapse=12.0),
@@ -62,21 +62,21 @@ HABITS = {
 }
 """The levels below the champion's; docs/play/levels.md describes them."""
 _POINTS_OF_UTILITY = 15
-"""The points of a unit of utility: in mid-game, a point raises the chance to win by about 1/30."""
+"""The points per unit of utility: in mid-game, a point raises the probability to win by about 1/30."""
 _MOST_JOINTS = np.array([2 * n - math.ceil(2 * math.sqrt(n)) for n in range(NUM_CELLS + 1)], np.int64)
-"""The most pairs of neighbors that a number of cells can have."""
+"""The maximum number of pairs of neighbors among ``n`` cells, by ``n``."""
 
-# The beginner spares buttons, underrates time and income, and overlooks that a move may keep the turn, reach
-# a special patch or the bonus tile. A weight of 1 is the true worth.
+# The beginner overrates buttons, underrates time and income, and overlooks that a move may keep the turn,
+# reach a special patch or win the bonus tile. A weight of 1 is the true worth.
 _INCOME = 0.8  # the weight of an income button at every income mark ahead
 _PRICE, _TIME = 1.1, 0.8  # of a button that is spent, and of a space that the token moves
 _COVER = 1.0  # of a covered cell, which saves two points
-_EARLY = 0.2  # the share of this weight that a cell has at the start of the game; at the end it has all
-_SNUGNESS = 0.7  # points for every pair of empty neighbors that is kept beyond what the size of a move takes
+_EARLY = 0.2  # the share of this weight at the start of the game; it rises to 1 at the end
+_SNUGNESS = 0.7  # points per unit of snugness
 
 
 def new_player(level: int) -> Player:
-    """Return the player of a level; a level compiles only what it needs."""
+    """Return the player of a level; it compiles only the kernels of this level."""
     if level not in HABITS:
         return player_of(f"champion:{CHAMPION}")
     habits, candidates = HABITS[level], new_candidates()
@@ -92,13 +92,13 @@ def new_player(level: int) -> Player:
 
 
 def new_candidates() -> Candidates:
-    """Return room for the moves of a position in one thread."""
+    """Return empty buffers for the moves of a position."""
     return new_candidates_of(MAX_LEGAL_ACTIONS, NUM_KINDS, NUM_OFFERED * NUM_ORIENTATIONS)
 
 
 @kernel(inline=True)
 def _note(candidates: Candidates, k: int, action: int, value: float) -> None:
-    """Write a move; those with one patch are misjudged together, and advancing by itself."""
+    """Write candidate ``k``; the moves with one patch are a group, and so is advancing."""
     kind = kind_of(action)
     candidates.actions[k], candidates.values[k] = action, value
     candidates.groups[k] = kind - 1 if kind > 0 else NUM_KINDS - 1
@@ -119,7 +119,7 @@ def choose_by_eye(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Write the actions of games, none of which is over."""
+    """Write an action for each game that is not over, judged by eye."""
     for i in range(len(states)):
         count = judge_by_eye(states, i, habits.placements, expansion, candidates)
         actions[i] = decide(candidates, count, habits, streams)
@@ -129,7 +129,7 @@ def choose_by_eye(
 def judge_by_eye(
     states: States, i: int, placements: int, expansion: Expansion, candidates: Candidates
 ) -> int:
-    """Judge advancing and the snuggest placements of each patch; return the number of these moves."""
+    """Write advancing and the snuggest placements of each patch with their values; return their number."""
     legal(states, i, expansion.legal_set)
     count = list_likely(states, i, placements, expansion.legal_set, expansion.ranking, expansion.actions)
     player, successor = signed(states[i]["current_player"]), expansion.successor
@@ -143,7 +143,7 @@ def judge_by_eye(
 
 @kernel
 def _value_by_eye(states: States, i: int, player: int, successor: States) -> float:
-    """Return the points that a player expects to gain by the move to a successor."""
+    """Return the points that the beginner expects from the move to a successor."""
     before, after = states[i], successor[0]
     space, target = signed(before["position"][player]), signed(after["position"][player])
     income = signed(after["income"][player]) - signed(before["income"][player])
@@ -160,7 +160,7 @@ def _value_by_eye(states: States, i: int, player: int, successor: States) -> flo
 
 @kernel(inline=True)
 def _snugness(states: States, i: int, player: int) -> int:
-    """Return pairs of empty neighbors, less those that as many empty cells can have at most."""
+    """Return the pairs of empty neighbors, minus the maximum for this number of empty cells."""
     quilt = states[i]["quilt"][player]
     return count_joints(quilt[0], quilt[1]) - signed(_MOST_JOINTS[empty_cells(states, i, player)])
 
@@ -178,7 +178,7 @@ def choose_by_value(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Write the actions of games, none of which is over, by the value alone."""
+    """Write an action for each game that is not over, judged by the learned value."""
     for i in range(len(states)):
         count = expand_likely(states, i, habits.placements, weights, expansion)
         for k in range(count):
@@ -197,7 +197,7 @@ def choose_ahead(
     streams: Streams,
     actions: Actions,
 ) -> None:
-    """Write the actions of games, none of which is over, by a short search."""
+    """Write an action for each game that is not over, judged by a short search."""
     for i in range(len(states)):
         actions[i] = only_action(states, i, work.expansion.legal_set)
         count = 1
@@ -205,14 +205,14 @@ def choose_ahead(
             search.reset_search(tree, work, evaluator, states, i)
             search.grow(tree, work, evaluator, habits.lookahead, search.NO_LIMIT, False, 0)
             count = _note_edges(tree, candidates)
-        else:  # the search would look beyond it
+        else:  # the search's root would be the next position with a choice
             _note(candidates, 0, actions[i], 0.0)
         actions[i] = decide(candidates, count, habits, streams)
 
 
 @kernel
 def _note_edges(tree: Tree, candidates: Candidates) -> int:
-    """Write the moves that a search has tried; return their number."""
+    """Write the moves that the search has visited; return their number."""
     begin, count = tree.nodes[ROOT]["begin"], 0
     for edge in range(begin, begin + tree.nodes[ROOT]["count"]):
         if tree.edges[edge]["visits"]:

@@ -1,8 +1,8 @@
-"""The successors of a position, evaluated one by one.
+"""Evaluates all successors of a position.
 
-Successors differ little from each other. All purchases of one patch share everything but one quilt, and that
-quilt changes only in the windows around the patch: only these windows are summed anew. In a search, most
-quilts occur in many positions: see :mod:`.quilt_cache`.
+Successors differ little from each other. Those after purchases of the same patch differ in one quilt, and
+there only in the windows around the patch, so only the rows of these windows are subtracted and added. In a
+search, most quilts occur in many positions; see :mod:`.quilt_cache`.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ from patchwork_env.patchwork.components import NUM_PATCHES
 from patchwork_env.patchwork.state import NOBODY, States, empty_states
 
 LIKELY = 16
-"""The number of likely placements of a patch. Values are learned from play among these placements, and are
-unreliable for others."""
+"""The number of likely placements of a patch. Values are learned from games in which only these placements
+are played, and are unreliable for others."""
 
 
 class Expansion(NamedTuple):
-    """The successors of a position, and the memory of one thread to evaluate them.
+    """The successors of a position, and the buffers of one thread to evaluate them.
 
-    The first fields have ``MAX_LEGAL_ACTIONS`` entries; :func:`expand` returns how many are valid.
+    The first four fields have ``MAX_LEGAL_ACTIONS`` entries; :func:`expand` returns the number of valid ones.
     """
 
     actions: npt.NDArray[np.int16]  # ascending
     owns: Floats  # the expected final score of the player who acts, after each action
-    others: Floats  # that of the other player
+    others: Floats  # the expected final score of the other player
     wins: Floats  # the probability that the player who acts wins
     quilts: QuiltCache
     legal_set: engine.LegalSet
@@ -97,7 +97,7 @@ def new_expansion(quilts: int = POSITION_CACHE_SIZE) -> Expansion:
 def expand(states: States, i: int, weights: Quantized, expansion: Expansion) -> int:
     """Evaluate all successors of a game that is not over; return their number.
 
-    A successor in which the game is over has its true scores, and 1 or 0 as the probability to win.
+    If the game is over in a successor, its scores are exact and its probability to win is 1 or 0.
     """
     forget(expansion.quilts)
     engine.legal(states, i, expansion.legal_set)
@@ -108,10 +108,10 @@ def expand(states: States, i: int, weights: Quantized, expansion: Expansion) -> 
 
 @kernel
 def expand_likely(states: States, i: int, width: int, weights: Quantized, expansion: Expansion) -> int:
-    """Expand as :func:`expand` does, but with only the ``width`` most likely placements of each patch.
+    """Expand like :func:`expand`, but only the ``width`` most likely placements of each patch.
 
-    Of the ``max(width, LIKELY)`` placements that leave the most joints, these are the most compact ones; see
-    :mod:`.placements`. Most placements are left out, and the best action is rarely among them.
+    They are the most compact ones of the ``max(width, LIKELY)`` placements that leave the most joints; see
+    :mod:`~patchwork_env.agents.patchwork.placements`. The best action is rarely among those left out.
     """
     forget(expansion.quilts)
     return expand_further(states, i, width, weights, expansion)
@@ -119,10 +119,10 @@ def expand_likely(states: States, i: int, width: int, weights: Quantized, expans
 
 @kernel
 def expand_further(states: States, i: int, width: int, weights: Quantized, expansion: Expansion) -> int:
-    """Expand as :func:`expand_likely` does, with quilts that the cache knows from other positions.
+    """Expand like :func:`expand_likely`, but use cached quilts of other positions.
 
-    All expansions since :func:`forget` must have the same weights, and the same width where it is
-    at most ``MOST_CHOICES``.
+    All expansions since :func:`forget` must have the same weights, and if ``width`` is at most
+    ``MOST_CHOICES``, the same width.
     """
     engine.legal(states, i, expansion.legal_set)
     count = _list_actions(states, i, width, weights[0], expansion)
@@ -157,7 +157,7 @@ def _list_likely(states: States, i: int, width: int, expansion: Expansion) -> in
 def _recall_choices(
     states: States, i: int, quilt: Record, legal_set: engine.LegalSet, actions: npt.NDArray[np.int16]
 ) -> int:
-    """List the likely actions if the cache knows all of them; return their number, or else 0."""
+    """List the likely actions if all are cached, and return their number, otherwise 0."""
     first = engine.nth_legal(legal_set, 0)
     count = 0
     if first == ADVANCE:
@@ -178,7 +178,7 @@ def _recall_choices(
 
 @kernel
 def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np.int16], count: int) -> None:
-    """Enter the likely placements among the first ``count`` actions in the cache."""
+    """Cache the likely placements among the first ``count`` actions."""
     last = 0
     for k in range(count):
         kind = placements.kind_of(signed(actions[k]))
@@ -195,7 +195,7 @@ def _keep_choices(states: States, i: int, quilt: Record, actions: npt.NDArray[np
 
 @kernel(inline=True)
 def _patch_of(states: States, i: int, kind: int) -> int:
-    """Return the patch of a kind of placements; ``NUM_PATCHES`` for a special patch."""
+    """Return the patch of a kind of placements, or ``NUM_PATCHES`` for special patches."""
     return NUM_PATCHES if kind == placements.NUM_KINDS - 1 else signed(states[i]["circle"][kind - 1])
 
 
@@ -238,7 +238,7 @@ def _evaluate_listed(states: States, i: int, count: int, weights: Quantized, exp
 def _prefetch_quilt(
     states: States, i: int, player: int, action: int, role: int, expansion: Expansion
 ) -> None:
-    """Prefetch the cache entry of the quilt after a placement, which is evaluated next."""
+    """Prefetch the cache entry of the quilt after the placement that is evaluated next."""
     word_0, word_1 = placements.cells_of(states, i, action)
     before, cache = states[i]["quilt"][player], expansion.quilts
     place = place_of(cache, before[0] | word_0, before[1] | word_1)
@@ -250,7 +250,7 @@ def _prefetch_quilt(
 
 @kernel(inline=True)
 def _place_elsewhere(states: States, i: int, player: int, action: int, successor: States) -> None:
-    """Change the position after a placement to that after another placement of the same patch."""
+    """Change the position after a placement into that after another placement of the same patch."""
     word_0, word_1 = placements.cells_of(states, i, action)
     before, after = states[i]["quilt"][player], successor[0]["quilt"][player]
     after[0], after[1] = before[0] | word_0, before[1] | word_1
@@ -260,7 +260,7 @@ def _place_elsewhere(states: States, i: int, player: int, action: int, successor
 
 @kernel(inline=True)
 def _remember(states: States, i: int, player: int, weights: Record, expansion: Expansion) -> int:
-    """Return the place of a player's quilt in the cache; its sum is computed if needed."""
+    """Return the index of a player's quilt in the cache, after computing its sum if needed."""
     words, buffer = states[i]["quilt"][player], expansion.buffer[0]
     place = place_of(expansion.quilts, words[0], words[1])
     if not knows(expansion.quilts, place, words[0], words[1]):
@@ -271,7 +271,7 @@ def _remember(states: States, i: int, player: int, weights: Record, expansion: E
 
 @kernel(inline=True)
 def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, expansion: Expansion) -> None:
-    """Write the part of the first layer that all successors of one kind of action share."""
+    """Write the part of the first layer that is the same for all successors by one kind of action."""
     buffer = expansion.buffer[0]
     shared = buffer["shared"]
     buffer["rows"][0] = features.left_row(patch)
@@ -289,7 +289,7 @@ def _write_shared(patch: int, other: int, role_of_other: int, weights: Record, e
 def _evaluate_successor(
     states: States, i: int, player: int, role: int, weights: Record, expansion: Expansion
 ) -> float:
-    """Return the probability that the player to move in the successor wins; ``outputs`` has the rest."""
+    """Return the probability to win of the player to move in the successor; write all ``outputs``."""
     buffer, successor = expansion.buffer[0], expansion.successor
     words = successor[0]["quilt"][player]
     place = place_of(expansion.quilts, words[0], words[1])
@@ -336,9 +336,9 @@ def _add_known_quilt(
     weights: Record,
     buffer: Record,
 ) -> int:
-    """Write the part ``base`` of the first layer plus a quilt's product to ``out``.
+    """Write ``base``, a part of the first layer, plus a quilt's product to ``out``.
 
-    Also list the rows of how the next patches fit into the quilt, and return their number.
+    Also list the rows of the fits of the next patches on the quilt, and return their number.
     """
     if not quilt["has_product"][role]:
         quilt["has_product"][role] = 1
@@ -360,32 +360,32 @@ def _add_known_quilt(
 class Payoffs(NamedTuple):
     """The weights of winning and of points in a player's utility."""
 
-    outcome: float  # the utility of a win, and of a loss with a minus
-    margin: float  # the utility of a point of the player's own
+    outcome: float  # the utility of a win; a loss has the negative of it
+    margin: float  # the utility of a point of the player
     rival_weight: float = 1.0
-    """The utility of a point that the other player does not get, in units of ``margin``: 1 if only the
-    difference of the scores counts, below 0 if points of the other player are welcome."""
+    """The loss of utility per point of the other player, in units of ``margin``: 1 if only the difference of
+    the scores counts, below 0 if points of the other player are good, too."""
 
 
 TO_WIN = Payoffs(1.0, 1 / 300)
-"""To win; the margin matters where the outcome is nearly certain."""
+"""To win; the margin matters if the outcome is nearly certain."""
 TO_WIN_RICHLY = Payoffs(1.0, 1 / 90, -1.0)
-"""To win games with many points, of both players: a win instead of a loss counts as much as 180 points."""
+"""To win with many points for both players; a win instead of a loss counts as much as 180 points."""
 FOR_MARGIN = Payoffs(0.0, 1 / 40)
 """To maximize the difference of the scores alone."""
 FOR_SCORE = Payoffs(0.0, 1 / 40, 0.1)
-"""To maximize one's own points: each counts as much as ten points that the other player does not get."""
+"""To maximize the player's own points; each counts ten times as much as one less for the other player."""
 
 
 @kernel(inline=True)
 def utility(payoffs: Payoffs, own: float, other: float, win: float) -> float:
-    """Return the utility of expected scores, of the player and the other, and of a probability to win."""
+    """Return the utility of the expected scores of both players and of a probability to win."""
     return payoffs.outcome * (2 * win - 1) + payoffs.margin * (own - payoffs.rival_weight * other)
 
 
 @kernel(inline=True)
 def margin_of(expansion: Expansion, k: int) -> float:
-    """Return the expected difference of the scores for the player who acts, after the ``k``-th action."""
+    """Return the expected score difference after the ``k``-th action, for the player who acts."""
     return float(expansion.owns[k] - expansion.others[k])
 
 
@@ -415,7 +415,7 @@ def draw_action(
     streams: npt.NDArray[np.uint64],
     i: int,
 ) -> int:
-    """Draw the index of an action with probabilities in proportion to ``exp(utility / temperature)``."""
+    """Draw the index of an action; probabilities are proportional to ``exp(utility / temperature)``."""
     utilities = np.empty(count)
     for k in range(count):
         utilities[k] = action_utility(payoffs, expansion, k)

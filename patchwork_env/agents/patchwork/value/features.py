@@ -1,15 +1,15 @@
 """The features of a position, and the patterns of its quilts, as rows of two tables.
 
 Features are from the view of the player to move. Each feature has a range of rows, and a position selects one
-of them; numbers beyond a range are clipped. Only the rows of :func:`list_fit_rows` and
-:func:`list_square_rows` depend on where patches lie on a quilt. The rows of :func:`list_left_rows` hardly
+of them; numbers outside a range are clipped. Only the rows of :func:`list_fit_rows` and
+:func:`list_square_rows` depend on the places of patches on a quilt. The rows of :func:`list_left_rows` hardly
 change from one position to the next.
 
-The second table has the patterns in small windows of a quilt. A quilt has 81 windows of 3x3
-cells, one around each cell, and 64 windows of 4x4 cells, which extend beyond the border by at most one row
-and one column. Cells beyond the border count as covered. Windows that are turns or flips of each other share
-a row, so that all eight symmetric views of a quilt have the same rows. The rows of
-the 3x3 windows also depend on the distance of their middle from the border.
+The second table has the patterns in small windows of a quilt. A quilt has 81 windows of 3x3 cells, one around
+each cell, and 64 windows of 4x4 cells, which extend beyond the border by at most one row and one column.
+Cells beyond the border count as covered. Windows that are turns or flips of each other share a row, so all
+eight symmetric views of a quilt have the same rows. The rows of the 3x3 windows also depend on the distance
+of their middle from the border.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from patchwork_env.patchwork.state import NOBODY, States
 _SPACES = components.LAST_SPACE + 1
 _BUTTONS, _INCOMES, _PROJECTED = 100, 40, 200
 _SEEN, _AHEAD = 16, 8
-"""The number of next patches whose order is a feature; and of those whose placements are counted."""
+"""The number of next patches whose order is a feature, and of those whose placements are counted."""
 _BEHIND, _LEADS = 10, 64
-"""The range of the lead of the other player, in spaces: it begins at ``-_BEHIND`` and has ``_LEADS`` rows."""
+"""The range of the lead of the other player in spaces: ``_LEADS`` rows from ``-_BEHIND`` on."""
 _MARGINS = 100
 _OFFERS = 16
 """The number of classes of an offered patch: see :func:`_offer_class`."""
@@ -51,7 +51,7 @@ _NEXT_SPECIAL = np.array(
 )
 """By variant and space, the next space after it with a special patch; 0 if there is none."""
 
-# The first row of each feature; those with two entries have a range for each player.
+# The first row of each feature; features with a factor 2 have a range for each player.
 _POSITION = 0
 _MONEY = _POSITION + 2 * _SPACES
 _INCOME = _MONEY + 2 * _BUTTONS
@@ -74,21 +74,21 @@ NUM_ROWS = _MARGIN + 2 * _MARGINS + 1
 """The number of rows of the table."""
 MAX_GAME_ROWS = 2 * 6 + 5 + _SEEN + components.NUM_OFFERED
 MAX_ROWS = components.NUM_PATCHES + MAX_GAME_ROWS + 2 * _AHEAD + 4
-"""The most rows of a position; the last ones are those of the squares."""
+"""The maximum number of rows of a position."""
 
-# Word 1 of a quilt repeats the rows of word 0 but the first two.
+# Word 1 of a quilt repeats the rows of word 0 except the first two.
 _BELOW_WORD_0 = np.uint64((tables.WORD_ROWS - tables.SECOND_WORD_ROW) * components.QUILT_SIZE)
 
 
 @kernel(inline=True)
 def signed(field: Any) -> int:
-    """Return a field as a signed integer; Numba makes floats of unsigned and signed ones together."""
+    """Return a field as a signed integer; Numba converts mixed unsigned and signed integers to floats."""
     return int(np.int64(field))
 
 
 @kernel
 def list_game_rows(states: States, i: int, rows: Rows) -> int:
-    """List the rows of times, buttons, patches and marks of a game that goes on; return their number."""
+    """List all rows of a game except those of quilts and of patches left; return their number."""
     state = states[i]
     mover, variant, position = signed(state["current_player"]), signed(state["variant"]), state["position"]
     furthest = max(position[0], position[1])
@@ -130,7 +130,7 @@ def _relative(player: int, mover: int) -> int:
 
 @kernel(inline=True)
 def projected_buttons(states: States, i: int, player: int) -> int:
-    """Return a player's buttons at the end without further purchases or buttons for advancing."""
+    """Return a player's final buttons without further purchases and without buttons for advancing."""
     state = states[i]
     space = state["position"][player]
     marks = signed(tables.INCOMES_UP_TO[components.LAST_SPACE]) - signed(tables.INCOMES_UP_TO[space])
@@ -155,7 +155,7 @@ def _list_circle(states: States, i: int, mover: int, rows: Rows, count: int) -> 
 
 @kernel(inline=True)
 def _offer_class(states: States, i: int, mover: int, patch: int) -> int:
-    """Return four bits: the other player can pay for a patch; the mover can, moves again, earns income."""
+    """Return four bits: the other player can pay for a patch; the mover can pay, moves again, gets income."""
     if patch == components.NUM_PATCHES:
         return 0
     buttons, position = states[i]["buttons"], states[i]["position"]
@@ -226,7 +226,7 @@ def list_square_rows(states: States, i: int, rows: Rows) -> int:
 
 @kernel(inline=True)
 def list_known_square_rows(states: States, i: int, missing_own: int, missing_other: int, rows: Rows) -> int:
-    """List rows as :func:`list_square_rows` does, for quilts whose :func:`missing_cells` are known."""
+    """List rows like :func:`list_square_rows`, for quilts with known :func:`missing_cells`."""
     mover = signed(states[i]["current_player"])
     owner = _relative(signed(states[i]["bonus_owner"]), mover)
     rows[0] = _BONUS + owner
@@ -245,7 +245,7 @@ def list_known_square_rows(states: States, i: int, missing_own: int, missing_oth
 
 @kernel(inline=True)
 def missing_cells(word_0: np.uint64, word_1: np.uint64) -> int:
-    """Return the number of empty cells of the fullest 7x7 square of a quilt, given as its two words."""
+    """Return the number of empty cells in the fullest 7x7 square of a quilt, given as its two words."""
     most = 0
     for k in range(len(tables.SQUARES)):
         covered = popcount(word_0 & tables.SQUARES[k, 0])
@@ -263,13 +263,12 @@ NUM_WINDOWS = components.NUM_CELLS + _LARGE**2
 NUM_BANDS = components.QUILT_SIZE
 
 Bands = npt.NDArray[np.uint64]
-"""A quilt with its border, ``(NUM_BANDS,)``: band ``k`` holds the rows from ``k`` on, four of them, the last
-band three. Each takes 16 bits, of which bit ``column`` says whether a cell is covered. The first row and the
-first column are border."""
+"""A quilt with its border, ``(NUM_BANDS,)``: band ``k`` has four rows from row ``k`` on, the last band three.
+Each row takes 16 bits; bit ``column`` is 1 if the cell is covered. Row 0 and column 0 are border."""
 
 
 def _kinds_of_windows(size: int) -> npt.NDArray[np.int32]:
-    """Number all patterns of ``size`` x ``size`` bits so that symmetric ones have the same number."""
+    """Return a number for every pattern of ``size`` x ``size`` bits, the same for symmetric patterns."""
     patterns = np.arange(1 << size**2)
     bits = (patterns[:, None] >> np.arange(size**2) & 1).reshape(-1, size, size)
     weights = 1 << np.arange(size**2).reshape(size, size)
@@ -299,7 +298,7 @@ _BORDER_ROW = _U((1 << _PADDED) - 1)
 _SIDES = _U(1 | 1 << (_PADDED - 1))
 _LANE = _U(16)
 _LAST_LANE = _U(48)
-# A window in the low bits of each lane, and factors that gather its rows side by side in the product.
+# The mask of a window in the low bits of each lane, and a factor that joins its rows in the product.
 _SMALL_MASK, _SMALL_FACTOR, _SMALL_SHIFT = _U(0x000700070007), _U(1 | 1 << 13 | 1 << 26), _U(26)
 _LARGE_MASK, _LARGE_FACTOR, _LARGE_SHIFT = _U(0x000F000F000F000F), _U(1 | 1 << 12 | 1 << 24 | 1 << 36), _U(36)
 _SMALL_PATTERN, _LARGE_PATTERN = _U((1 << 9) - 1), _U((1 << 16) - 1)
@@ -307,7 +306,7 @@ _SMALL_PATTERN, _LARGE_PATTERN = _U((1 << 9) - 1), _U((1 << 16) - 1)
 
 @kernel(inline=True)
 def write_bands(word_0: np.uint64, word_1: np.uint64, bands: Bands) -> None:
-    """Write a quilt, given by its two words, with the border around it."""
+    """Write a quilt, given as its two words, with its border."""
     band = _BORDER_ROW << _LAST_LANE
     for row in range(_PADDED - 1):
         if row < tables.WORD_ROWS:
@@ -332,7 +331,7 @@ def _small_row(bands: Bands, row: int, column: int) -> int:
 
 @kernel(inline=True)
 def _large_row(bands: Bands, row: int, column: int) -> int:
-    """Return the table row of the 4x4 window with a corner at a row and column, counted from the border."""
+    """Return the table row of the 4x4 window with its corner at a row and column, counted with the border."""
     window = bands[row] >> _U(column) & _LARGE_MASK
     pattern = window * _LARGE_FACTOR >> _LARGE_SHIFT & _LARGE_PATTERN
     return int(_LARGE_ROWS[pattern])
@@ -351,10 +350,10 @@ def list_rows(bands: Bands, rows: Rows) -> None:
 
 @kernel(inline=True)
 def list_changes(before: Bands, after: Bands, rows: Rows, old: Rows, new: Rows) -> int:
-    """List what changes in the windows when cells of a quilt are covered.
+    """List the table rows of the windows that change when cells of a quilt are covered.
 
-    ``rows`` are the table rows of all windows before; see :func:`list_rows`. Of these, ``old`` go and ``new``
-    come in their places; return their number.
+    ``rows`` are the table rows of all windows before; see :func:`list_rows`. The rows in ``old`` are replaced
+    by those in ``new``; return their number.
     """
     count = 0
     for row in range(NUM_BANDS):

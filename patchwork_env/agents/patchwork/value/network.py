@@ -8,13 +8,13 @@ feature (:mod:`.features`). With ``leaky(x) = max(x, LEAK * x)``::
     hidden_2    = leaky(bias_2 + hidden @ weights_2)
     outputs     = bias_3 + hidden_2 @ weights_3
 
-It is learned in float32 and evaluated in integers: rows and units are int16. Sums of rows, and of products,
-are exact in int32; units are rounded or clipped once. So a value depends neither on the path by which a
-position was found nor on the processor.
+It is learned in float32 and evaluated in integers: rows and units are int16. Sums of rows and of products are
+exact in int32, and units are rounded or clipped once. So a value depends neither on the path to a position
+nor on the processor.
 
-The outputs are what to expect at the end of the game, in units of :data:`SCALES`: the scores of the player to
-move and of the other, the logit of the probability to win, and the empty cells of both. Play needs the
-difference of the scores and the probability; the rest shows learning which quilt the result came from.
+The outputs are the expected results of the game, in units of :data:`SCALES`: the scores of the player to move
+and of the other, the logit of the probability to win, and the empty cells of both. Play uses the difference
+of the scores and the probability; the other outputs help learning.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TABLES = ("patterns", "features")
 """The names of the weights that are tables of rows."""
 WEIGHTS = compiled.record_type({name: (np.float32, shape) for name, shape in SHAPES.items()})
 Weights = npt.NDArray[np.void]
-"""All that is learned: an array of one :data:`WEIGHTS` record."""
+"""The learned weights: an array of one :data:`WEIGHTS` record."""
 
 ONE = 1 << 10
 """The integer for 1 in sums of rows and in units."""
@@ -66,7 +66,7 @@ RANGE = 2**15 / ONE
 """Units are clipped to -RANGE ... RANGE."""
 _LEAK_SHIFT = 3  # the leak is 1 / 8
 _BLOCK = 64  # the columns of a matrix that are multiplied together
-_COLUMNS = 8  # of the last matrix, as many as fill a vector
+_COLUMNS = 8  # the number of columns of the last matrix, which fill a vector
 _GAINS = np.array([4, 4, 1, 4, 4], np.float32)  # outputs times these use the range of int16 well
 OUTPUT_UNITS = SCALES / (ONE * _GAINS)
 """Points, or cells, per 1 of an output in integers."""
@@ -76,7 +76,7 @@ _NO_SUM = np.zeros(HIDDEN, np.int32)
 QUANTIZED = compiled.record_type(
     {name: (np.int16, SHAPES[name]) for name in TABLES}
     | {
-        # The most rows of a table whose sum is in the range of int16, whichever rows these are.
+        # The maximum number of rows of a table whose sum is always in the range of int16.
         "patterns_at_once": (np.int64, ()),
         "features_at_once": (np.int64, ()),
         "quilt_bias": (np.int32, (QUILT_WIDTH,)),
@@ -86,7 +86,7 @@ QUANTIZED = compiled.record_type(
     }
 )
 Quantized = npt.NDArray[np.void]
-"""The weights in integers, with which positions are evaluated: an array of one :data:`QUANTIZED` record."""
+"""The weights in integers, used for evaluation: an array of one :data:`QUANTIZED` record."""
 
 BUFFER = compiled.record_type(
     {
@@ -100,7 +100,7 @@ BUFFER = compiled.record_type(
         "columns": (np.int16, (_COLUMNS,)),
         "outputs": (np.float32, (OUTPUTS,)),
         "bands": (np.uint64, (features.NUM_BANDS,)),
-        # The fields from here on belong to the position whose successors are evaluated.
+        # The following fields belong to the position whose successors are evaluated.
         "has_windows": (np.uint8, (1,)),
         "own_bands": (np.uint64, (features.NUM_BANDS,)),
         "own_windows": (np.int32, (features.NUM_WINDOWS,)),
@@ -113,7 +113,7 @@ BUFFER = compiled.record_type(
     }
 )
 Buffer = npt.NDArray[np.void]
-"""The memory of one thread to evaluate positions: an array of one :data:`BUFFER` record."""
+"""The buffers of one thread: an array of one :data:`BUFFER` record."""
 Record = Any
 """One element of an array of records, in a kernel."""
 
@@ -124,7 +124,7 @@ def new_buffer() -> Buffer:
 
 
 def new_weights(seed: int) -> Weights:
-    """Return random weights to start learning from. Values are close to 0, but not all the same."""
+    """Return random initial weights; values are close to 0, but differ."""
     scales = {
         "patterns": 0.5 / math.sqrt(features.NUM_WINDOWS),
         "features": 0.5 / math.sqrt(features.MAX_ROWS),
@@ -137,7 +137,7 @@ def new_weights(seed: int) -> Weights:
 
 
 def quantized(weights: Weights) -> Quantized:
-    """Return the weights in integers: sums of them are exact, and take less memory and time."""
+    """Return the weights in integers, whose sums are exact and take less memory and time."""
     record, source = compiled.aligned_records(QUANTIZED), weights[0]
     for name in TABLES:
         table = compiled.rounded(source[name], ONE, np.int16)
@@ -175,7 +175,7 @@ def add_patterns(out: Rows, base: Rows, rows: Rows, count: int, weights: Record)
 
 @kernel(inline=True)
 def subtract_patterns(out: Rows, base: Rows, rows: Rows, count: int, weights: Record) -> None:
-    """Write the sum ``base`` of a quilt less the first ``count`` rows of patterns to ``out``."""
+    """Write the sum ``base`` of a quilt minus the first ``count`` rows of patterns to ``out``."""
     _subtract_short(out, base, weights["patterns"], rows, count, weights["patterns_at_once"])
 
 
@@ -187,7 +187,7 @@ def add_features(out: Rows, base: Rows, rows: Rows, count: int, weights: Record)
 
 @kernel(inline=True)
 def subtract_features(out: Rows, base: Rows, rows: Rows, count: int, weights: Record) -> None:
-    """Write the part ``base`` of the first layer less the first ``count`` rows of features to ``out``."""
+    """Write the part ``base`` of the first layer minus the first ``count`` rows of features to ``out``."""
     _subtract_long(out, base, weights["features"], rows, count, weights["features_at_once"])
 
 
@@ -222,14 +222,14 @@ def write_left(out: Rows, states: States, i: int, weights: Record, buffer: Recor
 
 @kernel
 def add_game(out: Rows, base: Rows, states: States, i: int, weights: Record, buffer: Record) -> None:
-    """Write the part ``base`` of the first layer plus all other features but those of quilts to ``out``."""
+    """Write the part ``base`` of the first layer plus the rows of ``list_game_rows`` to ``out``."""
     count = features.list_game_rows(states, i, buffer["rows"])
     add_features(out, base, buffer["rows"], count, weights)
 
 
 @kernel
 def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Record) -> None:
-    """Write the sum of the pattern rows of a quilt, which is not rectified yet, to ``quilt``."""
+    """Write the sum of the pattern rows of a quilt, not rectified, to ``quilt``."""
     quilt = states[i]["quilt"]
     features.write_bands(quilt[player, 0], quilt[player, 1], buffer["bands"])
     features.list_rows(buffer["bands"], buffer["rows"])
@@ -238,7 +238,7 @@ def embed_quilt(states: States, i: int, player: int, weights: Record, buffer: Re
 
 @kernel
 def write_product(out: Shorts, quilt: Rows, role: int, weights: Record, buffer: Record) -> None:
-    """Write the product of a quilt's embedding for the first layer in a role; role 0 adds the bias."""
+    """Write a quilt's part of the first layer in a role; that of role 0 includes the bias."""
     _rectify_quilt(buffer["quilt_units"], quilt)
     for block in range(HIDDEN // _BLOCK):
         layer = weights["quilts"][role, block]

@@ -1,6 +1,6 @@
-"""A cache of quilts: most positions of a search share their quilts with others.
+"""A cache of quilts: most positions of a search have quilts in common.
 
-The hash of a quilt gives its only place, where it replaces an older one. All entries are for one set of
+The hash of a quilt gives its only index, where it replaces an older entry. All entries are for one set of
 weights.
 """
 
@@ -18,11 +18,11 @@ from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork.components import NUM_PATCHES, NUM_PLAYERS
 
 MOST_CHOICES = 4
-"""The most placements of a patch that an entry holds."""
+"""The maximum number of likely placements of a patch in an entry."""
 UNKNOWN = 255
-"""Stands for a number that has not been computed yet."""
+"""Sentinel for a number that has not been computed yet."""
 POSITION_CACHE_SIZE, SEARCH_CACHE_SIZE = 1 << 6, 1 << 13
-"""The number of quilts in the cache of one position, and of one search, which takes 10 megabytes."""
+"""The number of quilts in the cache of one position, and in that of a search, which takes 10 megabytes."""
 _HASH_0, _HASH_1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(44)
 
@@ -32,34 +32,34 @@ KNOWN_QUILT = record_type(
         "has_product": (np.uint8, (NUM_PLAYERS,)),
         "missing": (np.uint8, (1,)),  # empty cells of the fullest 7x7 square
         "fits": (np.uint8, (NUM_PATCHES,)),  # class of the number of placements of each patch, or UNKNOWN
-        # The number of likely placements of each patch and, in the last place, of a special one; or UNKNOWN.
+        # The number of likely placements of each patch, and last of a special patch; or UNKNOWN.
         "num_choices": (np.uint8, (NUM_PATCHES + 1,)),
         "sum": (np.int32, (QUILT_WIDTH,)),  # the sum of its pattern rows, not rectified
         "products": (np.int16, (NUM_PLAYERS, HIDDEN)),  # its part of the first layer in each role
-        # The likely placements of each patch, as differences from the first action of their kind.
+        # The likely placements of each patch, minus the first action of their kind.
         "choices": (np.int16, (NUM_PATCHES + 1, MOST_CHOICES)),
     }
 )
 
 
 class QuiltCache(NamedTuple):
-    """The cache; entries of earlier searches are invalid."""
+    """The entries, and the number of the present search; entries with other numbers are invalid."""
 
     quilts: npt.NDArray[np.void]  # of KNOWN_QUILT
-    search: npt.NDArray[np.uint64]  # (1,), the number of the search; only quilts with this number are known
-    added: npt.NDArray[np.int64]  # (1,), the number of quilts that were added in this search
+    search: npt.NDArray[np.uint64]  # (1,), the number of the search
+    added: npt.NDArray[np.int64]  # (1,), the number of quilts added in this search
 
 
 @kernel
 def forget(cache: QuiltCache) -> None:
-    """Start a new search, in which no quilt is known."""
+    """Start a new search, which invalidates all entries."""
     cache.search[0] += np.uint64(1)
     cache.added[0] = 0
 
 
 @kernel(inline=True)
 def place_of(cache: QuiltCache, word_0: np.uint64, word_1: np.uint64) -> int:
-    """Return the place of a quilt, given by its two words."""
+    """Return the index of a quilt, given as its two words."""
     return int((word_0 * _HASH_0 ^ word_1 * _HASH_1) >> _SHIFT) & (len(cache.quilts) - 1)
 
 
