@@ -1,7 +1,7 @@
 """Wrong types and values for every argument of the public functions and methods.
 
-Each call gets an odd value for one of its arguments. It either works, or raises a documented error that names
-the value and leaves the object as it was; whatever happened, the object goes on.
+Each call gets odd values for one or two arguments. It either works, or raises a documented error that names
+the value and changes nothing. After the calls the object must still work.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MISSING = (FileNotFoundError, ImportError)
 
 
 def call_objects(kind, random):
-    """Calls methods of objects of a kind."""
+    """Call methods of objects of a kind."""
     EnvLogger.suppress_output()  # of illegal moves
     for _ in range(OBJECTS):
         target = kind.make(random)
@@ -44,7 +44,7 @@ def call_objects(kind, random):
 
 
 def call_functions(name, group, random):
-    """Calls functions of the package, and in the end all of them with the right arguments."""
+    """Call functions of the package with odd arguments, at last all of them with valid ones."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # odd paths may be written to
         calls = list(group(games.rules_of(name), random))
         for call in (*(_changed(pick(random, calls), random) for _ in range(BATCH)), *calls):
@@ -60,7 +60,7 @@ def _changed(call, random):
 
 
 def _works(call, *target):
-    """Whether a call works; otherwise it raises a documented error with fitting words."""
+    """Whether a call works; otherwise it must raise a documented error with a suitable message."""
     try:
         call(*target) if target else call.method(**call.arguments)
     except (ValueError, UnknownOptionError, *call.errors) as error:

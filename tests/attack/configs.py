@@ -12,7 +12,7 @@ from tests.attack.sound import pick, refused_or, require_line, require_message
 BATCH = 10
 _TAGS = ("bool", "int", "float", "timestamp", "binary", "set", "omap", "python/name:os.getpid")
 _NOT_FROM_INSIDE = re.compile("a value cannot be read: .*")
-"""What YAML's own readers say of a value, which comes after the words of the package."""
+"""The part of a message that comes from the YAML library, after the package's own words."""
 
 
 def files(random):
@@ -53,7 +53,7 @@ def overrides(random):
 
 
 def _try(path, given):
-    """Loads a configuration, which is refused or survives being stored and loaded again."""
+    """Load a configuration, which must be refused, or be the same after storing and loading."""
     from patchwork_env.learning.config import dump_config, load_config
 
     config = _refused_or(load_config, path, given)

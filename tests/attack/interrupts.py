@@ -1,8 +1,9 @@
-"""Interrupts at random moments of every public call, after which nothing may be half done.
+"""Interrupts at random moments of every public call, which must not leave a partial change.
 
 Signal handlers of Python run between two bytecodes. So an attempt counts the bytecodes of the package that a
-call runs, and raises an error before a random one of them. The object must then be equal to a copy before the
-call or after it, and must go on exactly like that copy. A batch with opponents may ask for a reset instead.
+call runs, and raises an error before a random one of them. The object must then be equal to a copy from
+before or after the call, and must continue exactly like that copy. A batch with opponents may require a reset
+instead.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from tests.attack.sound import pick
 
 ERRORS = (KeyboardInterrupt, SystemExit, MemoryError)
 FOLDERS = (str(Path(patchwork_env.__file__).parent), "pettingzoo/utils/wrappers", "pettingzoo/utils/env.py")
-"""Where bytecodes are counted: in the package, and in the wrappers of PettingZoo around it."""
-LEFT_OUT = ("core/compile.py",)  # which runs while Numba compiles
+"""The files in which bytecodes are counted: the package, and PettingZoo's wrappers around it."""
+LEFT_OUT = ("core/compile.py",)  # runs while Numba compiles
 
 Interruptible = Callable[[Any], object]
 
 
 def quietly(call, target):
-    """Makes a call, whatever it raises."""
+    """Make a call and ignore its errors."""
     try:
         call(target)
     except (*ERRORS, Exception):
@@ -42,7 +43,7 @@ def quietly(call, target):
 
 @contextmanager
 def counting(at, error):
-    """Counts the bytecodes of the package that run; raises ``error`` before number ``at``."""
+    """Count the bytecodes of the package that run; raise ``error`` before number ``at``."""
     count = [0]
 
     def trace(frame, event, argument):
@@ -85,7 +86,7 @@ def _unbreakable(code: types.CodeType) -> frozenset[int]:
 
 
 def attack(kind, random):
-    """Interrupts one call of one object."""
+    """Interrupt one call of one object."""
     target = kind.make(random)
     call = pick(random, kind.calls(target, random))
     error = pick(random, ERRORS)
@@ -99,9 +100,9 @@ def attack(kind, random):
 
 
 def require_whole(kind, target, before, after):
-    """Raises AssertionError unless an object is equal to one of two others and goes on like it.
+    """Raise AssertionError unless an object is equal to one of two others and continues like it.
 
-    One that asks for a reset must go on like another that begins with the same seed.
+    If it requires a reset, it must continue like another one after a reset with the same seed.
     """
     try:
         seen = kind.look(target)

@@ -1,6 +1,6 @@
-"""SIGKILL at random moments: a resumed command ends exactly like one that was never killed.
+"""SIGKILL at random moments: a resumed command has exactly the result of one that was not killed.
 
-Processes are forked from a warm one, so that every moment of a training can be hit many times.
+Processes are forked from a process that has imported everything, so that many attempts are quick.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def configuration(algorithm):
 
 @contextlib.contextmanager
 def quiet():
-    """Within the block, collects the output in the text that this yields."""
+    """Within the block, collect the output in the stream that this yields."""
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         yield said
 
 
 def command(*arguments):
-    """Runs the command of the package in this process; a failure is an AssertionError with its output."""
+    """Run the command of the package in this process; a failure is an AssertionError with its output."""
     with quiet() as said:
         code = cli.main(arguments)
     assert code == 0, said.getvalue()
@@ -59,8 +59,8 @@ def command(*arguments):
 class Job(NamedTuple):
     """A command that can be resumed.
 
-    ``arguments(folder)`` are those that begin to write into a folder, or resume; other files that it needs
-    are beside the folder. ``result(folder)`` is all that it has written, without times.
+    ``arguments(folder)`` are the arguments that begin or resume it in a folder; other files that it needs are
+    beside the folder. ``result(folder)`` is everything that it has written, without times.
     """
 
     arguments: Callable[[Path], list[str]]
@@ -130,7 +130,7 @@ JOBS = {name: Job(partial(_train, name), _result_of_run) for name in ALGORITHMS}
 
 @functools.cache
 def unharmed(name: str) -> tuple[Any, float]:
-    """The result of a command that is not disturbed, and its seconds with everything imported."""
+    """The result of a command that is not killed, and its seconds after all imports."""
     for _ in range(2):
         with tempfile.TemporaryDirectory() as parent:
             folder, began = Path(parent, "work"), time.monotonic()
@@ -160,7 +160,7 @@ def ends(job, folder, seconds=float("inf"), waits=bool):
 
 
 def _run(arguments, output):
-    """Runs the command in a forked process, which skips everything that pytest does at its end."""
+    """Run the command in a forked process, and exit without the code that pytest runs at its end."""
     code = 1
     try:
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -176,14 +176,14 @@ def _run(arguments, output):
 
 
 class Witness:
-    """Remembers the checkpoints of a run, and checks that none is lost, changed or damaged."""
+    """Records the checkpoints of a run, and requires that none is lost, changed or damaged."""
 
     def __init__(self, run):
         self._run = run
         self._seen: dict[str, list[str]] = {}
 
     def look(self):
-        """Checks the present checkpoints against those of the last look."""
+        """Compare the present checkpoints with those of the last call."""
         if not (self._run / "config.yaml").exists():
             return  # no run yet: it begins anew
         present = {}
@@ -197,7 +197,7 @@ class Witness:
 
 
 def kill(name, random):
-    """Kills and resumes a command until it ends; every other kill waits until a file is being written."""
+    """Kill and resume a command until it ends; half of the kills wait until a file is being written."""
     (expected, seconds), job = unharmed(name), JOBS[name]
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent, "work")

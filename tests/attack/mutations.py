@@ -1,4 +1,4 @@
-"""Random changes of bytes, texts and trees of data, whatever they mean."""
+"""Random changes of bytes, texts and trees of data, without regard to their meaning."""
 
 import copy
 import math
@@ -18,11 +18,11 @@ ODD_TEXTS = (
     *("", "--", "%s", "{}", "[[", "-1", "1e9", "0x1f", "1_0", "nan", "inf", "None", "true", "null"),
     *("9" * 19, "9" * 400, "9" * 5000, "a" * 3000, "(" * 2000),
 )
-"""Texts that readers of numbers, names and lists may stumble over."""
+"""Texts that parsers of numbers, names and lists may not handle."""
 
 
 def mutate_bytes(data, random, other=b""):
-    """Flips bits, sets, inserts, removes, repeats, cuts or splices (with ``other``), one to four times."""
+    """Flip bits, set, insert, remove, repeat, cut or splice bytes (with ``other``), one to four times."""
     for _ in range(random.integers(1, 5)):
         changed = bytearray(data)
         first, last = sorted(random.integers(len(data) + 1, size=2).tolist())
@@ -47,7 +47,7 @@ def mutate_bytes(data, random, other=b""):
 
 
 def mutate_text(text, random, other=""):
-    """Changes characters or words of a text, or splices it with ``other``, one to four times."""
+    """Change characters or words of a text, or splice it with ``other``, one to four times."""
     for _ in range(random.integers(1, 5)):
         first, last = sorted(random.integers(len(text) + 1, size=2).tolist())
         kind = random.integers(7)
@@ -70,7 +70,7 @@ def mutate_text(text, random, other=""):
 
 
 def _mutate_token(text, random):
-    """Replaces, removes, repeats or moves one of the parts between the signs of a text."""
+    """Replace, remove, repeat or move one of the words of a text, which separators divide."""
     tokens = re.split(r"([\s,;:=/@]+)", text)
     at, to = random.integers(len(tokens), size=2).tolist()
     kind = random.integers(5)
@@ -92,7 +92,7 @@ ODD_VALUES = (
     *(0.5, -0.0, -1.5, 1e-300, 1e300, math.nan, math.inf, "", "x", "1", "nan", "é" * 3000, "\ud800"),
     *([], {}, [[]], {"": {}}, [0] * 500, [[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]),
 )
-"""Values of JSON and YAML that readers of other values may stumble over."""
+"""Values of JSON and YAML that code for other values may not handle."""
 _RECORDS = [game.state.dtype for game in (patchwork.Game(seed=1), nmbr9.Game(seed=1))]
 ODD_OBJECTS = (
     *ODD_VALUES,
@@ -109,7 +109,7 @@ ODD_OBJECTS = (
 
 
 def mutate_tree(tree, random):
-    """A copy of data as JSON holds it, with one to four entries exchanged, odd, missing or doubled."""
+    """A copy of data of JSON, with one to four entries exchanged, replaced, removed or repeated."""
     tree = copy.deepcopy(tree)
     for _ in range(random.integers(1, 5)):
         places = list(_places(tree))
@@ -127,13 +127,13 @@ def mutate_tree(tree, random):
         elif kind == 4 and isinstance(holder, dict):
             holder[f"{key}{pick(random, ('_', '2', ' ', 's'))}"] = copy.deepcopy(holder[key])
         elif isinstance(holder[key], int | float) and not isinstance(holder[key], bool):
-            with suppress(OverflowError):  # half more than an integer beyond all floats
+            with suppress(OverflowError):  # 0.5 cannot be added to integers that are too large for floats
                 holder[key] += pick(random, (-2, -1, 1, 2, 0.5))
     return tree
 
 
 def _places(tree):
-    """All places of a tree, each as what holds an entry and its key or index."""
+    """Yield the container and the key or index of every entry of a tree."""
     entries = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, value in list(entries):
         yield tree, key

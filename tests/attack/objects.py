@@ -31,9 +31,9 @@ VARIANTS = [
 
 
 class Call(NamedTuple):
-    """A call of an object: of a method, or of a function that gets the object first.
+    """A call of an object: of a method, or of a function whose first argument is the object.
 
-    ``arguments`` are right ones; ``errors`` are those that it documents beside ValueError.
+    ``arguments`` are valid; ``errors`` are the documented errors besides ValueError.
     """
 
     method: str | Callable[..., Any]
@@ -46,9 +46,9 @@ class Call(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of object: how to make one, call it, see all that can be seen of it, and go on with it.
+    """A kind of object: functions that make one, list its calls, return its visible state, and continue it.
 
-    What ``go_on`` does depends on the object alone; it yields what comes of it.
+    ``go_on`` depends on the object alone and yields its results.
     """
 
     make: Callable[[Generator], Any]
@@ -58,7 +58,7 @@ class Kind(NamedTuple):
 
 
 def plain(value):
-    """Arrays, records and containers of them as values that can be compared."""
+    """A comparable value for arrays, records and containers of them."""
     if isinstance(value, np.ndarray):
         entries = plain(value.tolist()) if value.dtype == object else value.tobytes()
         return value.dtype.str, value.shape, entries
@@ -86,7 +86,7 @@ def chosen(mask, turn):
 
 
 def make_game(random):
-    """A game of any kind after some moves, some of which were taken back."""
+    """A game of any kind after some moves, some of which were undone."""
     if random.random() < 0.5:
         game = started(games.rules_of("patchwork"), random)
     else:
@@ -126,7 +126,7 @@ def look_at_game(game):
 
 
 def game_goes_on(game):
-    """Takes all back and plays on."""
+    """Undo all moves and play on."""
     while game.history:
         yield game.undo(), game.to_bytes()
     for turn in range(MOVES):
@@ -148,7 +148,7 @@ SPECS = [
 
 
 class Last(agents.Agent):
-    """Takes the last legal action: what an opponent draws is no part of an environment."""
+    """Takes the last legal action, since the random numbers of opponents do not belong to environments."""
 
     name = "last"
 
@@ -157,7 +157,7 @@ class Last(agents.Agent):
 
 
 class Player:
-    """An agent with positions of a game to ask it about."""
+    """An agent with some positions of a game."""
 
     def __init__(self, agent, games):
         self.agent, self.games = agent, games
@@ -169,7 +169,7 @@ class Player:
 
 
 def make_player(random):
-    """An agent that has met some positions of a game that goes on."""
+    """An agent that has played a part of a game."""
     name, spec, options = pick(random, SPECS)
     options = options | ({"deck_size": 6} if name == "nmbr9" else {})
     agent, met = agents.load(spec, number(random) % 1000), []
@@ -204,7 +204,7 @@ def _ask(method, player, **arguments):
 
 
 def look_at_player(player):
-    """What can be seen of it; it is free for others."""
+    """The visible state of an agent, whose lock must be free."""
     assert not player.agent._lock._is_owned(), "the lock is still held"
     return plain(player.games), player.agent.name
 
@@ -229,7 +229,7 @@ _TURNS = (
 
 
 def make_turns(wrapped, random):
-    """An environment of agents that take turns, at any moment of a game, or before the first."""
+    """An environment with turns, at any moment of a game, or before the first reset."""
     module, options = pick(random, VARIANTS)
     env = (module.env if wrapped else module.raw_env)(**options)
     if random.random() < 0.1:
@@ -271,7 +271,7 @@ def turn_calls(env, random):
 
 
 def reset_options(game):
-    """The options of a reset that decide what a game begins with."""
+    """Options of a reset for the game."""
     if isinstance(game, patchwork.Game):
         return {"circle": patchwork.Game(seed=1).circle, "first_player": 1}
     return {"deck": game.deck}
@@ -282,7 +282,7 @@ def _reset_with(env, **options):
 
 
 def has_begun(env):
-    """Whether there was a reset; before it, an environment must refuse everything else."""
+    """Whether there was a reset; before it, a step must be an error."""
     if hasattr(env, "agent_selection"):
         return True
     with contextlib.suppress(RuntimeError, AssertionError):  # of the raw one, and of its wrapper
@@ -300,7 +300,7 @@ def look_at_turns(env):
 
 
 def turns_go_on(env):
-    """Plays this game to its end, and the beginning of the next."""
+    """Play this game to its end, and the beginning of the next."""
     if not has_begun(env):
         env.reset(seed=1)
     for moves in (10**6, MOVES):
@@ -348,7 +348,7 @@ def look_at_parallel(env):
 
 
 def parallel_goes_on(env):
-    """Plays this game to its end, and the next."""
+    """Play this game to its end, and the next."""
     for _ in range(2):
         while env.agents:
             yield step_parallel(env, 3)
@@ -405,7 +405,7 @@ def look_at_single(env):
 
 
 def single_goes_on(env):
-    """Plays this game to its end, and the beginnings of the next ones."""
+    """Play this game to its end, and the beginnings of the next ones."""
     for _ in range(3):
         for turn in range(200):
             try:
@@ -432,7 +432,7 @@ def make_vector(random):
 
 
 def step_vector(envs, turn):
-    """A step, or the reset of games that have ended and begin anew in no other way."""
+    """A step, or the reset of games that have ended, if there is no autoreset."""
     ended = envs.unwrapped._ended
     if ended.any() and envs.metadata["autoreset_mode"] is AutoresetMode.DISABLED:
         return plain(envs.reset(options={"reset_mask": ended.copy()}))
@@ -458,7 +458,7 @@ def look_at_vector(envs):
 
 
 def vector_goes_on(envs):
-    """Steps through the ends of games, and a reset."""
+    """Step beyond the ends of games, and reset."""
     for turn in range(60):
         yield step_vector(envs, turn)
     yield plain(envs.reset())
@@ -490,7 +490,7 @@ def batch_calls(env, random):
 
 
 def look_at_batch(env):
-    """All that can be seen of it; scores only of games that ended, as others are what they were."""
+    """The visible state; final scores only of games that ended, since others are old values."""
     seen = [plain(getattr(env, name)) for name in _BATCH]
     return (*seen, plain(env.final_scores[env.terminations]), plain(env.save()))
 

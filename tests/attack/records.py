@@ -1,4 +1,4 @@
-"""States made up at random: whatever the checks at the door let in, also what no moves lead to."""
+"""Random states that the validation accepts, including some that no moves lead to."""
 
 from patchwork_env import games
 from patchwork_env.nmbr9.components import MAX_CARDS, MAX_PLAYERS, NUM_DIGITS, ORDERS
@@ -17,7 +17,7 @@ from tests.attack.sound import pick, play
 
 
 def odd_games(rules, random, number):
-    """Games that begin with states at the limits of what is let in."""
+    """Yield games that begin with states at the limits of the validation."""
     make = odd_patchwork if rules.name == games.PATCHWORK else odd_nmbr9
     for _ in range(number):
         yield make(random)

@@ -49,7 +49,7 @@ def specs(random):
 
 
 def engine_queries(random):
-    """Lines with queries of every method, one after the other in one stream, with odd fields and bytes."""
+    """A stream of lines with queries of every method, with odd fields and bytes."""
     templates = [_query(method, random) for method in NEEDED]
     lines = []
     for number in range(BATCH):
@@ -79,7 +79,7 @@ def _changed(query, other, random):
 
 
 def _query(method, random):
-    """A query that is as it must be."""
+    """A valid query."""
     rules = games.rules_of(pick(random, _GAMES))
     game = started(rules, random)
     query: dict[str, Any] = {"id": "t", "method": method}
@@ -120,7 +120,7 @@ _ANSWERS = (
 
 
 def model_answers(random):
-    """Whatever a model answers, a legal action comes of it, and the counts agree."""
+    """Odd answers of a model: the action must be legal, and the counts must agree."""
     game = started(games.rules_of(pick(random, _GAMES)), random)
     if game.is_over:
         return
@@ -141,7 +141,7 @@ def model_answers(random):
 
 
 def tool_calls(random):
-    """Calls with odd, missing and exchanged arguments: an answer, or an error after which nothing changed."""
+    """Calls with odd, missing and exchanged arguments: an answer, or an error that changes nothing."""
     asyncio.run(_call_tools(random))
 
 
@@ -153,9 +153,9 @@ async def _call_tools(random):
         tool, arguments = _tool(session, random)
         if random.random() < 0.6:
             arguments = mutate_tree(arguments, random) or {}
-        if not isinstance(arguments, dict):  # which no message of the protocol can hold
+        if not isinstance(arguments, dict):  # messages of the protocol hold objects only
             arguments = {}
-        if tool == "analyse":  # which would think for longer otherwise
+        if tool == "analyse":  # would take longer otherwise
             arguments |= {"agent": pick(random, SPECS[2:4]), "seconds": 0.01}
         before = _held(session)
         try:
@@ -169,7 +169,7 @@ async def _call_tools(random):
 
 
 def _tool(session, random):
-    """A tool with arguments that are as they must be, or nearly."""
+    """A tool with valid, or nearly valid, arguments."""
     name, game = pick(random, [*_held(session).items(), ("patchwork-9", None)])
     over = game is None or game.is_over
     values = {"game_id": name, "move": "+" if over else game.move_text(random.choice(game.legal_actions()))}
@@ -204,7 +204,7 @@ def _page() -> Any:
 
 
 def page_requests(random):
-    """Requests with other methods, paths and headers: nothing but the page, and only to the page."""
+    """Requests with other methods, paths and headers: only files of the page, and only for the page."""
     pytest.importorskip("starlette")
     from patchwork_env.play.assembly import assembled
     from patchwork_env.play.server import PAGE

@@ -1,4 +1,4 @@
-"""What must hold for an object that came of a mutated input: it plays to its end and can be stored."""
+"""Requirements of objects from mutated inputs, and of errors about such inputs."""
 
 import re
 
@@ -8,20 +8,20 @@ SPECS = (
     *("random", "greedy", "champion:nodes=2", "nmbr9_champion:nodes=2"),
     *("os:getcwd", "program:false", "runs/none"),
 )
-"""Agents that are quick, and what is none; numbers are not changed, as larger ones would only take longer."""
+"""Quick agents, and specs that are refused; numbers are not changed, since larger ones take longer."""
 _LONGEST_MESSAGE = 1000
 _LONGEST_LINE = 4000
-"""The most characters of a message that may name several files."""
+"""The maximum length of a message that may name several files."""
 _FROM_INSIDE = re.compile(
     "invalid literal|to unpack|has no attribute|broadcast|index out of|out of range|'NoneType' object|"
     "is not iterable|not supported between|unhashable|ambiguous|codec can't|zip\\(\\)|"
     "cannot be interpreted|expected str|must be real number|(min|max)\\(\\) |too large"
 )
-"""Words of Python's and NumPy's own messages, which say nothing about the input."""
+"""Words of Python's and NumPy's own messages, which do not describe the input."""
 
 
 def require_message(error):
-    """Checks that an error says something, in few words, and not only what Python or NumPy said inside."""
+    """Require that the message of an error is short, not empty, and not one of Python's or NumPy's own."""
     message = str(error)
     assert message.strip(), f"{error!r} says nothing"
     named = getattr(error, "filename", None)  # by the system, as long as it is
@@ -30,14 +30,14 @@ def require_message(error):
 
 
 def require_line(error):
-    """Checks that an error says something in one line, which may quote what was said inside or the place."""
+    """Require that the message of an error is one line, not empty and not too long."""
     message = str(error).partition("\n    ")[0]
     is_line = message.strip() and "\n" not in message and len(message) < _LONGEST_LINE
     assert is_line, f"a message of {len(message)} characters: {message[:300]}"
 
 
 def refused_or(make, *given, errors=ValueError, require=require_message, **named):
-    """What ``make`` returns; None if it refuses what is given with one of ``errors`` and fitting words."""
+    """The result of ``make``; None if it raises one of ``errors`` with a suitable message."""
     try:
         return make(*given, **named)
     except errors as error:
@@ -46,14 +46,14 @@ def refused_or(make, *given, errors=ValueError, require=require_message, **named
 
 
 def play(rules, game, random, moves=None):
-    """Plays random moves until the game is over, or so many."""
+    """Play random moves to the end, or at most ``moves``."""
     while not game.is_over and moves != 0:
         game.play(random.choice(game.legal_actions()))
         moves = None if moves is None else moves - 1
 
 
 def require_sound(rules, game, random):
-    """Plays a game from a few moves on to its end, and checks it before, between and after.
+    """Play a game to its end, and check it before, between and after.
 
     Raises:
         AssertionError: Something about the game is inconsistent.

@@ -21,7 +21,7 @@ NUM_ENVS = 6
 
 
 def damaged_bytes(rules, random):
-    """Bytes that changed anywhere, half of them with the checksum made right again."""
+    """Randomly changed bytes, half of them with a valid checksum."""
     data, other = (started(rules, random).to_bytes() for _ in range(2))
     for number in range(BATCH):
         changed = mutate_bytes(data, random, other)
@@ -29,7 +29,7 @@ def damaged_bytes(rules, random):
 
 
 def fields_bytes(rules, random):
-    """Records some of whose fields have other values, near the right ones or at the ends of the range."""
+    """Records with other values in some fields, near the right ones or at the ends of the range."""
     game, other = started(rules, random), started(rules, random).state
     for _ in range(BATCH):
         states = game.state.copy()
@@ -59,20 +59,20 @@ def _sealed(body):
 
 
 def _read(rules, read, data, random):
-    """Reads a game, which is refused or sound."""
+    """Read a game, which must be refused or sound."""
     game = refused_or(read, data)
     if game is not None:
         require_sound(rules, game, random)
 
 
 def odd_states(rules, random):
-    """Games that begin with states at the limits of what is let in."""
+    """Games that begin with states at the limits of the validation."""
     for game in odd_games(rules, random, BATCH // 2):
         require_sound(rules, game, random)
 
 
 def saves(rules, random):
-    """What batches save, with other bytes, shapes, types and names, or records of other games."""
+    """Saved batches with other bytes, shapes, types and names, or records of other games."""
     players = {} if rules.name == games.PATCHWORK else {"players": int(random.integers(1, 5))}
     env = SelfPlayBatch(rules, NUM_ENVS, seed=int(random.integers(2**32)), **players)
     for _ in range(BATCH // 2):
@@ -93,7 +93,7 @@ def saves(rules, random):
 
 
 def _mutated(array, random):
-    """An array with other contents, now and then of another length or type; half of the time as it is."""
+    """An array with other contents, sometimes of another length or type, half of the time unchanged."""
     kind = random.integers(12)
     changed = array.copy()
     raw = changed.reshape(-1).view(np.uint8)
@@ -113,7 +113,7 @@ def _snapshot(env):
 
 
 def _require_running(env, steps):
-    """Plays on at random; masks, counts and random actions fit, and observations lie within the bounds."""
+    """Play random actions; require that masks, counts and observations are consistent."""
     bounds = env._rules.layout.upper_bounds
     for _ in range(steps):
         assert (env.masks.sum(1) == env.counts).all(), "masks and numbers of legal actions differ"
@@ -126,7 +126,7 @@ def _require_running(env, steps):
 
 
 def notation(rules, random):
-    """Games in notation; what is read back must be written as the same game again."""
+    """Games in notation, which must be refused or sound."""
     text, other = (started(rules, random).notation() for _ in range(2))
     for _ in range(BATCH):
         game = refused_or(rules.game.from_notation, mutate_text(text, random, other))
@@ -149,7 +149,7 @@ def positions(rules, random):
 
 
 def words(rules, random):
-    """Words for moves: an action that is legal and has this very word again, or an IllegalActionError."""
+    """Words of moves: a legal action with the same word, or an IllegalActionError."""
     game = started(rules, random)
     legal = game.legal_actions()
     for _ in range(BATCH if len(legal) else 0):

@@ -1,4 +1,4 @@
-"""Whole games of everything with bounds checks, and states at the limits of what is let in."""
+"""Whole games of everything with bounds checks, also from states at the limits of the validation."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_matches(game: str, other: str) -> None:
 
 @pytest.mark.parametrize("name", ["ppo", "td", "alphazero", "maskable_ppo", "solo_td"])
 def test_trainers(name: str, tmp_path: Path) -> None:
-    """They play and learn, and others go on from there."""
+    """They play and learn, and others continue from their states."""
     path = tmp_path / "config.yaml"
     path.write_text(TINY_RUNS[name])
     first, second = (make_trainer(load_config(path)) for _ in range(2))

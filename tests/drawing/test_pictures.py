@@ -99,7 +99,7 @@ def test_files_hold_the_frames(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["game.gif", "table.png"]
 
 
-def test_what_is_no_frame_or_no_time_is_refused_and_nothing_is_written(tmp_path):
+def test_wrong_frames_and_times_are_refused_and_nothing_is_written(tmp_path):
     png, gif = tmp_path / "game.png", tmp_path / "game.gif"
     for wrong in (None, FRAME[0], FRAME.astype(float), FRAME[:0], [FRAME], np.zeros((4, 4, 7), np.uint8)):
         refused(save_png, wrong, png)

@@ -119,6 +119,11 @@ def test_algorithms_that_ignore_masks_get_one_warning():
 
     for _ in range(19):
         end_illegally()
+    env.reset()
+    while not env.step(env.action_masks().argmax())[2]:
+        pass  # the end of a legal game restarts the count
+    for _ in range(19):
+        end_illegally()
     with pytest.warns(UserWarning, match="MaskableEvalCallback"):
         end_illegally()
     end_illegally()

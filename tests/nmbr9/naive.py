@@ -1,4 +1,4 @@
-"""A second, deliberately naive implementation of NMBR 9: the referee of the compiled engine.
+"""A second, deliberately naive implementation of NMBR 9, with which the compiled engine is compared.
 
 It is written from the rules alone and shares nothing with `patchwork_env`: a table is a list of tiles, each a
 set of (row, column) cells on a level, and tiles are drawings that are turned as text. Cells are counted from
@@ -48,7 +48,7 @@ def turned(drawing):
 
 
 def distinct_orientations(digit):
-    """Orientation -> drawing; among equal drawings only the lowest orientation is kept."""
+    """The distinct drawings by orientation, the lowest one of equal drawings."""
     drawing, found = TILES[digit].split(" / "), {}
     for orientation in range(4):
         if drawing not in found.values():
@@ -75,7 +75,7 @@ def spread(cells):
 
 
 class Level:
-    """What lies on a level and on the one below it."""
+    """The cells of a level and of the one below it."""
 
     def __init__(self, tiles, level):
         self.taken = {cell for tile in tiles if tile.level == level for cell in tile.cells}
@@ -85,7 +85,7 @@ class Level:
         self.is_table = level == 0
 
     def takes(self, cells):
-        """Whether a tile may be placed on these cells: the rules, one after the other."""
+        """Whether a tile may be placed on these cells."""
         if not cells.isdisjoint(self.taken):
             return False
         if self.taken and cells.isdisjoint(self.near):
@@ -104,7 +104,7 @@ class NaiveTable:
         self.tiles: list[Tile] = []
 
     def legal_moves(self, digit):
-        """Every placement of a tile on every level. The first tile has no choice but its orientation."""
+        """All placements of a tile on all levels; for the first tile only the orientation can be chosen."""
         found: dict[NaiveMove, Tile] = {}
         rows, columns = self._around()
         number = max((tile.level for tile in self.tiles), default=-1) + 2

@@ -26,7 +26,7 @@ def test_orders_and_numbers_of_players(order, players):
 
 @pytest.mark.parametrize("digit", range(10))
 def test_decks_of_one_digit(digit):
-    """Copies lie completely on one another only if they are two tiles: the rule of two supports at work."""
+    """Tiles of equal shape test the rule that a tile must rest on two others."""
     play_out(Game(deck=[digit] * 6), compact, random.Random(digit))
 
 
@@ -35,8 +35,8 @@ def test_the_longest_deck():
     play_out(Game(seed=3, copies=4), compact, random.Random(3))
 
 
-def test_the_naive_table_knows_a_single_support():
-    """The 1 fits onto a 9 in several places, none of which is legal while the 9 lies there alone."""
+def test_the_naive_table_refuses_a_single_support():
+    """The 1 fits on a 9 in several places; none of them is legal until there is another tile."""
     table = NaiveTable()
     move, tile = next(iter(table.legal_moves(9).items()))
     assert move == (0, 0, 0)

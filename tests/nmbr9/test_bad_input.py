@@ -1,4 +1,4 @@
-"""Bad input is named, and leaves everything as it was."""
+"""Errors name bad input, and nothing changes."""
 
 from __future__ import annotations
 

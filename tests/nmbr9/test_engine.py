@@ -21,7 +21,7 @@ def after(deck, *words, **options):
 
 
 def is_legal(game, word):
-    """As both ways of finding legal actions say."""
+    """Whether a move is legal, by both ways to find legal actions."""
     try:
         action = game.parse_move(word)
     except IllegalActionError:
@@ -104,7 +104,7 @@ def test_free_order():
     assert not is_legal(game, "=7")
 
 
-def test_what_others_place_shows_when_the_round_is_over():
+def test_placements_of_others_are_visible_after_the_round():
     game, known, is_hidden = Game(seed=2, players=2, deck_size=8), [0, 0], False
     while not game.is_over:
         if game.current_player == 0:

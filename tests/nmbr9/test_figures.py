@@ -1,4 +1,4 @@
-"""Figures of games, against the game object."""
+"""Figures of games, compared with the game object."""
 
 import numpy as np
 import pytest

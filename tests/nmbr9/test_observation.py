@@ -1,4 +1,4 @@
-"""Observations hold what their table says."""
+"""Every documented number of an observation, and hidden information."""
 
 import random
 
@@ -80,7 +80,7 @@ def compare_cards(game, observer, tile, upcoming):
     assert np.rint(upcoming * 10).tolist() == [digit + 1 for digit in later] + [0] * (40 - len(later))
 
 
-def test_an_unknown_deck_is_drawn_anew():
+def test_an_unknown_deck_is_sampled_anew():
     game = Game(seed=8)
     for _ in range(7):
         game.play(highest(game, random.Random(8)))
@@ -94,7 +94,7 @@ def test_an_unknown_deck_is_drawn_anew():
 
 
 @pytest.mark.parametrize("order", ["unknown", "free"])
-def test_what_others_have_done_in_a_round_is_drawn_anew(order):
+def test_moves_of_others_in_a_round_are_sampled_anew(order):
     game, play_on, differing = Game(seed=8, players=2, order=order), random.Random(8), 0
     while not game.is_over:
         other = game.determinize(seed=play_on.randrange(2**32))
@@ -106,7 +106,7 @@ def test_what_others_have_done_in_a_round_is_drawn_anew(order):
 
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
-def test_a_table_is_read_from_what_its_player_sees(order):
+def test_a_table_is_read_from_the_observation_of_its_player(order):
     rng, found = random.Random(4), empty_states(1)
     game = Game(seed=5, players=2, order=order, deck_size=12)
     while not game.is_over:
@@ -126,7 +126,7 @@ def test_a_table_is_read_from_what_its_player_sees(order):
         game.play(highest(game, rng))
 
 
-def test_an_array_that_is_no_observation_is_read_within_bounds():
+def test_any_array_is_read_as_a_state_within_bounds():
     found, rng = empty_states(1), np.random.default_rng(2)
     for number in (np.nan, np.inf, -np.inf, 1e30, -1e30, 0.7):
         observation = rng.normal(size=OBSERVATION_SIZE).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Pictures show the game that they are of."""
+"""Pictures of a game as text, SVG and scene."""
 
 import string
 import xml.etree.ElementTree as ElementTree
@@ -43,7 +43,7 @@ def test_text():
 
 
 def test_text_of_a_tower():
-    """What lies uppermost on every cell, and on which level."""
+    """The uppermost tile on every cell, and its level."""
     game = played(20, seed=2)
     _, ruler, *lines = str(game).partition("      tiles ")[2].splitlines()[:-2]
     columns = len(ruler.split()) // 2
@@ -63,7 +63,7 @@ def test_text_of_a_tower():
 
 
 @pytest.mark.parametrize(("turns", "players"), [(0, 1), (5, 1), (20, 1), (17, 4)])
-def test_svg_is_well_formed_and_says_who_has_what(turns, players):
+def test_svg_is_well_formed_and_shows_names_and_scores(turns, players):
     game = played(turns, seed=4, players=players)
     document = render.svg(game, ("Ann", "Bob", "Cid", "Dan"))
     texts = [element.text for element in ElementTree.fromstring(document).iter() if element.text]
@@ -72,7 +72,7 @@ def test_svg_is_well_formed_and_says_who_has_what(turns, players):
         assert counted(score, "point") in texts
 
 
-def test_a_high_stack_stays_in_its_panel_and_hides_what_is_behind_it():
+def test_a_high_stack_stays_in_its_panel_and_hides_the_tiles_behind_it():
     places = {9: (6, 0), 8: (6, 5), 7: (0, 4)}  # levels, and rows and columns of single cells
     tiles = [Move(digit, level, rectangle(k, k, k + 1, k + 1)) for digit, (level, k) in places.items()]
     moves = Move(0, 0, rectangle(0, 0, 9, 9)), *tiles

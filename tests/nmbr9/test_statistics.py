@@ -1,4 +1,4 @@
-"""Random and greedy play score what is published, within the sampling error of both samples.
+"""Random and greedy play have the published scores, within the sampling error of both samples.
 
 The published figures are 1.3 points for random play, of unknown precision but for its rounding, and 52.7 with
 a standard deviation of 13.2 in 2000 games for the highest level and then the most contact.
@@ -51,7 +51,7 @@ def test_greedy_play():
 
 
 def test_decks_are_uniformly_random():
-    """Every digit at every place, and every digit behind every other."""
+    """Every digit is at every place, and after every other digit, equally often."""
     decks = new_games(20_000, 7)["deck"][:, :20].astype(np.int64)
     places = np.zeros((10, 20), np.int64)
     np.add.at(places, (decks, np.arange(20)), 1)

@@ -1,4 +1,4 @@
-"""The table: it follows the tiles, which may spread only so far, and some placement is always left."""
+"""The table: tiles stay in its middle, their spread is limited, and some placement is always left."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def spread_of(game, player=0):
 
 @pytest.mark.parametrize("policy", [downward, leftward])
 def test_a_line_turns_where_it_would_spread_too_far(policy):
-    """The longest tile, end to end: legal is all that the rules allow and that stays within the limit."""
+    """The longest tile, end to end: all placements within the limit are legal, no others."""
     game = Game(deck=[1] * 17)
     play_out(game, policy, random.Random(1))
     assert MAX_SPREAD - 2 < max(spread_of(game)) <= MAX_SPREAD
@@ -58,7 +58,7 @@ SIZES = {
 
 
 def furthest(game, directions):
-    """The legal action with which a tile lies as far away as it can in the direction of the round."""
+    """The legal action that places the tile as far as possible in the direction of the round."""
     actions = game.legal_actions().astype(np.int64)
     if game.digit is None:
         return int(actions[0])
@@ -71,7 +71,7 @@ def furthest(game, directions):
 
 @pytest.mark.parametrize("directions", [*FURTHEST, "all in turn"])
 def test_some_placement_is_always_left(directions):
-    """All tiles as far away as they can be, in every variant, for 1-4 players."""
+    """All tiles as far away as possible, in every variant, for 1-4 players."""
     reaches = [*FURTHEST.values()] if directions == "all in turn" else [FURTHEST[directions]]
     widest = 0
     for players, size in enumerate(SIZES.values(), 1):
@@ -86,7 +86,7 @@ def test_some_placement_is_always_left(directions):
 
 
 def test_a_table_that_spreads_as_far_as_it_may_in_both_directions():
-    """All that is listed can be played, nothing else can, and nothing leads further."""
+    """Exactly the listed actions are legal, and none leads further."""
     game = Game(deck=[4] * MAX_CARDS)
     diagonal = FURTHEST["down right"]
     while min(spread_of(game) if game.round else (0, 0)) <= MAX_SPREAD - 3:
@@ -109,7 +109,7 @@ def test_the_table_follows_the_tiles():
             rows = [row for move in game.placements() for row, _ in move.cells]
             columns = [column for move in game.placements() for _, column in move.cells]
             for indices in (rows, columns):
-                before, behind = min(indices) - 4, 63 - (max(indices) + 1)
-                assert behind - before in (0, 1) or game.is_over
+                before, after = min(indices) - 4, 63 - (max(indices) + 1)
+                assert after - before in (0, 1) or game.is_over
                 assert min(indices) >= 0
                 assert max(indices) <= 63

@@ -30,7 +30,7 @@ def compact(moves, rng):
 
 
 def corner(game, player):
-    """Where the top-left corner of the first tile on a table is now."""
+    """The row and column of the top-left corner of the first tile on a table."""
     cells = game.placements(player)[0].cells
     return min(row for row, _ in cells), min(column for _, column in cells)
 
@@ -40,13 +40,13 @@ def shifted(tile, down, right):
 
 
 def as_actions(game, moves):
-    """The naive moves under the numbers that they have in the engine."""
+    """The naive moves by their actions in the engine."""
     player = game.current_player
     found = {}
     for move, tile in moves.items():
         if game.placements(player):
             down, right = corner(game, player)
-        else:  # in the middle: as many rows and columns before the tile as behind it, or one more
+        else:  # in the middle: as many rows and columns before the tile as after it, or one more
             height = 1 + max(row for row, _ in tile.cells)
             width = 1 + max(column for _, column in tile.cells)
             down, right = (67 - height) // 2, (67 - width) // 2
@@ -56,7 +56,7 @@ def as_actions(game, moves):
 
 
 def assert_same(game, tables, moves):
-    """All that is public; returns the legal actions."""
+    """Compare everything public; return the moves by legal action."""
     actions = as_actions(game, moves)
     assert game.legal_actions().tolist() == sorted(actions)
     mask = game.action_mask()
@@ -73,7 +73,7 @@ def assert_same(game, tables, moves):
 
 
 def play_out(game, policy, rng):
-    """Plays a game to its end beside naive tables, comparing every state."""
+    """Play a game to its end beside naive tables, and compare every state."""
     tables = [NaiveTable() for _ in range(game.num_players)]
     for turn in range(game.num_rounds * game.num_players):
         number, player = divmod(turn, game.num_players)
@@ -104,7 +104,7 @@ def play_out(game, policy, rng):
 
 
 def choose(game, table, rng):
-    """Lets the current player choose any tile that is left."""
+    """Choose a random tile for the current player among those left; return its digit."""
     left = list(game.deck)
     for tile in table.tiles:
         left.remove(tile.digit)

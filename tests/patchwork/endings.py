@@ -1,4 +1,4 @@
-"""Endings for tests, their exact values by plain minimax, and ways to play towards one."""
+"""Endings for tests, their exact values by plain minimax, and policies that lead to endings."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ class TooLargeError(Exception):
 
 
 Value = tuple[int, int]
-"""The margin of the player to move, and 1 or -1 for who reached the end first; greater is better."""
+"""The margin of the player to move, and 1 if this player finished first, else -1; greater is better."""
 
 
 def minimax(game, most=1000, known=None):
@@ -30,7 +30,7 @@ def minimax(game, most=1000, known=None):
     if key not in known:
         if len(known) >= most:
             raise TooLargeError
-        known[key] = 0, 0  # counts from now on
+        known[key] = 0, 0  # counts as a position before its value is known
         known[key] = max(value_of(game, action, most, known) for action in game.legal_actions().tolist())
     return known[key]
 
@@ -76,7 +76,7 @@ def made_up_ending(rng):
 
 
 def _cover(states, player, rng):
-    """Covers a random part of a quilt."""
+    """Cover a random part of a quilt."""
     rows, columns = np.indices((9, 9))
     covered = np.array([rng.random() < 0.8 for _ in range(81)]).reshape(9, 9)
     if rng.random() < 0.7:
@@ -96,7 +96,7 @@ def _cover(states, player, rng):
 
 
 def random_action(game, rng, style="any"):
-    """A legal action: any; one that buys, if there is one; or one that also stays near the top-left."""
+    """A legal action: any, one that buys if possible, or for ``"packs"`` one near the top-left corner."""
     actions = game.legal_actions().tolist()
     if style == "any" or len(actions) == 1:
         return rng.choice(actions)

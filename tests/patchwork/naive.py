@@ -1,8 +1,8 @@
-"""A second, deliberately naive implementation of Patchwork: the referee of the compiled engine.
+"""A second, deliberately naive implementation of Patchwork, with which the compiled engine is compared.
 
 It is written from the rules alone and shares nothing with `patchwork_env`: quilts are sets of (row, column)
 cells, patches are drawings that are turned and flipped as text, and every list is searched from its start.
-Only the numbering of the actions is common to both, since that is what is compared.
+Only the numbering of actions is the same, since actions are compared.
 """
 
 SIZE = 9
@@ -16,7 +16,7 @@ BONUS_POINTS = 7
 PENALTY_PER_EMPTY_CELL = 2
 
 SPECIAL_PIECE = 33
-"""The number under which a layout shows a special patch; the patches are 0 to 32."""
+"""The number of special patches in a layout; the patches are 0 to 32."""
 
 FIRST_SPECIAL_ACTION = 1945
 
@@ -62,7 +62,7 @@ Drawing = list[str]
 
 
 def flipped(drawing):
-    """The drawing seen from behind: left and right exchanged."""
+    """The drawing after a left-right flip."""
     return [row[::-1] for row in drawing]
 
 
@@ -81,7 +81,7 @@ def oriented(drawing, orientation):
 
 
 def distinct_orientations(drawing):
-    """Orientation index -> drawing; among equal drawings only the lowest index is kept."""
+    """The distinct drawings by orientation index, the lowest one of equal drawings."""
     distinct: dict[int, Drawing] = {}
     for orientation in range(8):
         candidate = oriented(drawing, orientation)
@@ -91,7 +91,7 @@ def distinct_orientations(drawing):
 
 
 def placements(drawing):
-    """orientation * 81 + row * 9 + column -> covered cells, for every place on an empty quilt."""
+    """The covered cells of every placement on an empty quilt, by ``orientation * 81 + row * 9 + column``."""
     found: dict[int, frozenset[Cell]] = {}
     for orientation, picture in distinct_orientations(drawing).items():
         for row in range(SIZE - len(picture) + 1):
@@ -105,7 +105,7 @@ def placements(drawing):
     return found
 
 
-# the only concession to speed: the places of a patch on an empty quilt are listed once
+# The only optimization: the placements of a patch on an empty quilt are listed once.
 PLACEMENTS = [placements(drawing.split(" / ")) for drawing, _, _, _ in PATCHES]
 
 ALL_CELLS = frozenset((row, column) for row in range(SIZE) for column in range(SIZE))
@@ -135,7 +135,7 @@ class NaiveGame:
 
     @property
     def current_player(self):
-        """Who is behind; on a shared space the last to arrive. A special patch is placed first of all."""
+        """The player further back, on a shared space the last to arrive; a special patch is placed first."""
         if self.pending_special or self.positions[0] == self.positions[1]:
             return self.last_mover
         return 0 if self.positions[0] < self.positions[1] else 1
@@ -156,7 +156,7 @@ class NaiveGame:
         return 0 if first > second else 1
 
     def legal_moves(self):
-        """Action -> newly covered cells of the current player's quilt, actions ascending."""
+        """The newly covered cells of the current player's quilt by legal action, in ascending order."""
         if self.is_over:
             return {}
         player = self.current_player
@@ -205,7 +205,7 @@ class NaiveGame:
     def _buy(self, player, slot, cells):
         patch = self.circle[slot]
         _, price, time, income = PATCHES[patch]
-        # the token stands where the patch was: what lay before it comes last now
+        # The token moves to the gap, so the patches before the bought one come last now.
         self.circle = self.circle[slot + 1 :] + self.circle[:slot]
         self.buttons[player] -= price
         self.incomes[player] += income

@@ -1,6 +1,6 @@
-"""Games that chance would hardly ever bring: packings of whole quilts, found by search, in an order to buy.
+"""Games that random play hardly ever reaches: packings of whole quilts, found by search.
 
-In all of them player 0 begins and the special patches lie as in the revised edition.
+In all of them player 0 begins and the special patches are those of the revised edition.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Recorded(NamedTuple):
-    """The beginning of a game, up to what it is kept for."""
+    """The beginning of a game, up to the events that it shows."""
 
     name: str
     circle: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Bad input is named, and leaves everything as it was."""
+"""Errors name bad input, and nothing changes."""
 
 import random
 import re
@@ -38,7 +38,7 @@ NO_MOVES = [
 
 
 @pytest.mark.parametrize("move", NO_MOVES, ids=lambda move: f"{move.kind} {move.patch} {sorted(move.cells)}")
-def test_what_is_no_move(move):
+def test_moves_that_are_not_possible(move):
     with pytest.raises(IllegalActionError):
         Game(circle=CIRCLE).encode(move)
 
@@ -118,7 +118,7 @@ CONTRADICTIONS = {
 
 @pytest.mark.parametrize("named", CONTRADICTIONS)
 def test_states_that_no_game_reaches(named):
-    """The bytes are whole, the state in them is not one of a game."""
+    """The bytes are valid, but the state is not reachable."""
     states = played(12).state.copy()
     CONTRADICTIONS[named](states)
     with pytest.raises(ValueError, match="no game of Patchwork reaches") as caught:
@@ -126,8 +126,8 @@ def test_states_that_no_game_reaches(named):
     assert all(word in str(caught.value) for word in named.split())
 
 
-def test_no_more_buttons_than_a_game_can_bring():
-    """Of what was paid, too, nothing is left."""
+def test_players_cannot_have_more_buttons_than_a_game_gives():
+    """Buttons that were paid are subtracted."""
     bought = Game(circle=CIRCLE)
     bought.play(bought.parse_move("2/0@a1"))
     assert bought.buttons == (3, 5)
@@ -171,7 +171,7 @@ def test_bad_positions(old, new, named):
 
 
 @pytest.mark.parametrize("record", GAMES, ids=lambda record: record.name)
-def test_states_with_full_quilts_and_discarded_special_patches_are_let_in(record):
+def test_states_with_full_quilts_and_discarded_special_patches_are_accepted(record):
     game = Game(circle=record.circle)
     for action in record.actions:
         game.play(action)

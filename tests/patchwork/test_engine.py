@@ -83,7 +83,7 @@ def test_the_meaning_of_every_legal_action():
 
 
 @pytest.mark.parametrize("record", GAMES, ids=lambda record: record.name)
-def test_recorded_games_agree_with_the_naive_game_and_show_what_they_are_kept_for(record):
+def test_recorded_games_agree_with_the_naive_game_and_show_their_events(record):
     assert set(record.shows) <= set(twins.replay(record))
 
 
@@ -100,7 +100,7 @@ def test_ends_of_games_agree_with_the_naive_game():
 
 
 def test_equal_scores_go_to_the_first_to_finish():
-    """Both ways round, at positions where every move is forced."""
+    """For both players, at positions where every move is forced."""
     for first in (0, 1):
         naive = NaiveGame([], 0, "revised")
         naive.positions = [53, 53]
@@ -130,7 +130,7 @@ def test_the_last_to_arrive_moves_first_on_a_shared_space():
 
 @pytest.mark.parametrize("square", BONUS_SQUARES, ids=lambda square: str(min(square)))
 def test_each_complete_square_brings_the_bonus_tile(square):
-    """To whoever completes it first, with its last cell and not before."""
+    """The first player to complete one gets it, with the last cell and not before."""
     for last in sorted(square)[::8]:
         naive = NaiveGame(list(range(33)), 0, "revised")
         naive.positions, naive.special_spaces, naive.pending_special = [27, 24], [32, 38, 44, 50], True
@@ -149,7 +149,7 @@ def test_each_complete_square_brings_the_bonus_tile(square):
 
 
 def test_all_forms_of_the_legal_set_agree():
-    """Number, list, mask, n-th, and one by one; at the end there is nothing left but a winner."""
+    """Number, list, mask, n-th and single actions; after the end there are none."""
     rng, pending = np.random.default_rng(0), 0
     game, legal_set = Game(seed=5), np.empty((2, engine.NUM_MAPS), np.uint64)
     while not game.is_over:

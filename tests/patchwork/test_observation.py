@@ -1,4 +1,4 @@
-"""Every documented number of an observation, worked out again from what a game says of itself."""
+"""Every documented number of an observation, computed again from the properties of the game."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def player(game, who):
 
 
 def expected(game, observer):
-    """What the observer sees, by the documentation."""
+    """The tensors that the observer sees according to the documentation."""
     circle = [(patch + 1) / 33 for patch in game.circle]
     slots = [*game.offered, None, None, None][:3]
     spaces = SPECIAL_SPACES[game.special_patches]
@@ -117,7 +117,7 @@ def test_the_layout_is_the_documented_one():
 
 
 @pytest.mark.parametrize("variant", SPECIAL_SPACES)
-def test_a_state_is_read_from_what_its_player_to_move_sees(variant):
+def test_a_state_is_read_from_the_observation_of_the_player_to_move(variant):
     found = empty_states(1)
     for game in positions_of_play(3, buy=True, variant=variant):
         read_observation(observations_of(game.state)[0], found, 0)
@@ -134,7 +134,7 @@ def test_a_state_is_read_from_what_its_player_to_move_sees(variant):
         assert (observations_of(found) == observations_of(game.state)).all()
 
 
-def test_an_array_that_is_no_observation_is_read_as_a_state_within_bounds():
+def test_any_array_is_read_as_a_state_within_bounds():
     found, random = empty_states(1), np.random.default_rng(2)
     for number in (np.nan, np.inf, -np.inf, 1e30, -1e30, 0.7):
         observation = random.normal(size=OBSERVATION_SIZE).astype(np.float32)
@@ -160,7 +160,7 @@ def test_the_most_buttons_have_room():
 
 
 def test_no_move_leads_beyond_the_most_buttons():
-    """Whatever a move gains at most, the bound rises by as much: it holds after the move if it did before."""
+    """The bound rises by at least the gain of a move, so it holds after the move if it held before."""
     for income in range(ALL_INCOME + 1):
         for old in SPACES:
             marks = INCOMES_UP_TO[old:].astype(int) - INCOMES_UP_TO[old]

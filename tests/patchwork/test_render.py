@@ -1,4 +1,4 @@
-"""Pictures of a game show what lies on the table, and import nothing but what they need."""
+"""Pictures of a game as text, scene, SVG and pixels."""
 
 from itertools import takewhile
 
@@ -56,7 +56,7 @@ def labels(game):
 
 
 def quilt_names(drawing, player):
-    """What the text shows in rows 1-9 and columns a-i of a quilt."""
+    """The text of the cells in rows 1-9 and columns a-i of a quilt."""
     lines = drawing.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("   a  b  c"))
     start = 50 * player
@@ -120,7 +120,7 @@ def test_text_shows_the_track(positions):
 
 
 def enclosed_area(corners):
-    """By the shoelace formula, positive for a loop that runs clockwise on the screen."""
+    """The area by the shoelace formula, positive for clockwise corners on the screen."""
     pairs = zip(corners, corners[1:] + corners[:1], strict=True)
     return sum(column1 * row2 - column2 * row1 for (row1, column1), (row2, column2) in pairs) / 2
 
@@ -200,7 +200,7 @@ def test_text_and_picture_name_turn_and_result(positions, pending):
 
 
 def test_labels_stay_on_the_picture(positions):
-    """Long names are written smaller."""
+    """Long names have a smaller font."""
     for game in positions[:: len(positions) // 6]:
         for label in table(game, player_names(game)).labels:
             assert 0 < label.x < WIDTH

@@ -30,7 +30,7 @@ class Sample(NamedTuple):
 
 
 def sample(variant):
-    """The first game of each place in a batch; every game is counted, so short games have no advantage."""
+    """The first game at each index of a batch, so that short games are not counted more often."""
     env = SelfPlayBatch(NUM_GAMES, seed=5, special_patches=variant, masks=False, observations=False)
     turns, choices = np.zeros(NUM_GAMES, np.int64), np.zeros(NUM_GAMES, np.int64)
     scores, winners = np.zeros((NUM_GAMES, 2), np.int64), np.full(NUM_GAMES, -1, np.int8)
@@ -80,7 +80,7 @@ def assert_uniform(counts, freedom):
 
 
 def test_circles_and_first_players_are_uniformly_random():
-    """Every patch but the last at every place, and every neighbor behind every patch."""
+    """Every patch but the last is at every place, and after every other patch, equally often."""
     env = SelfPlayBatch(NUM_GAMES, seed=11, masks=False, observations=False, first_player="random")
     circles = env.states["circle"][:, :32].astype(np.int64) - 1
     places = np.zeros((32, 32), np.int64)

@@ -1,4 +1,4 @@
-"""The engine and the naive game side by side: comparisons, hand-made positions, what a move brought about."""
+"""The engine and the naive game side by side: comparisons, events, policies and made-up positions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def both(circle, first_player, variant):
 
 
 def assert_same(game, naive, moves):
-    """All that is public, but what :func:`assert_same_moves` and :func:`assert_same_layouts` look at."""
+    """Compare everything public except moves and layouts, see the functions below."""
     assert game.is_over == naive.is_over
     assert game.is_over or game.current_player == naive.current_player
     assert game.pending_special == naive.pending_special
@@ -63,7 +63,7 @@ def assert_same(game, naive, moves):
 
 
 def assert_same_moves(game, naive, moves, actions):
-    """The meaning of legal actions, both ways."""
+    """Compare decoded and encoded legal actions."""
     for action in actions:
         kind = "buy" if action else "advance"
         if action >= FIRST_SPECIAL_ACTION:
@@ -74,7 +74,7 @@ def assert_same_moves(game, naive, moves, actions):
 
 
 def assert_same_layouts(game, naive):
-    """Which piece lies where."""
+    """Compare the piece on each cell."""
     for player in (0, 1):
         layout = game.layout(player).tolist()
         for row, column in ALL_CELLS:
@@ -103,7 +103,7 @@ def game_at(naive, variant):
 
 
 def play_out(game, naive, policy, rng):
-    """Plays both to the end, comparing every state; returns how often each of the :func:`events` occurred."""
+    """Play both to the end, compare every state, and count the :func:`events`."""
     seen: Counter[str] = Counter()
     while True:
         moves = naive.legal_moves()
@@ -122,7 +122,7 @@ def play_out(game, naive, policy, rng):
 
 
 def replay(record):
-    """Plays a recorded game with both; behind the end of the record everybody advances."""
+    """Play a recorded game with both; after the end of the record both players advance."""
     actions = iter(record.actions)
     game, naive = both(record.circle, 0, "revised")
 
@@ -134,7 +134,7 @@ def replay(record):
 
 
 def snapshot(naive):
-    """A copy as deep as :func:`events` needs it; `copy.deepcopy` would take most of the time of the tests."""
+    """A copy with the parts that :func:`events` reads; `copy.deepcopy` would make the tests slow."""
     twin = copy.copy(naive)
     twin.positions = list(naive.positions)
     twin.special_spaces = list(naive.special_spaces)
@@ -143,7 +143,7 @@ def snapshot(naive):
 
 
 def events(before, action, after):
-    """The rarer things that a move brought about, told from the positions around it."""
+    """The rare events of a move, from the positions before and after it."""
     player = before.current_player
     patch = before.patch_of(action)
     placed = "patch" if patch is not None else "special patch"
@@ -173,7 +173,7 @@ def largest_patch(naive, moves, rng):
 
 
 def least_time(naive, moves, rng):
-    """The purchase that costs least time; advances only if it can buy nothing."""
+    """The purchase that costs least time; advances only if no purchase is possible."""
     patches = {action: naive.patch_of(action) for action in moves}
     times = {action: 0 if patch is None else -PATCHES[patch][2] for action, patch in patches.items()}
     return max(moves, key=lambda action: (action > 0, times[action], rng.random()))
@@ -195,7 +195,7 @@ def tightest(naive, moves, rng):
 
 
 def crowded_position(rng):
-    """Near the end: few patches, nearly full quilts, rich players; consistent but not reachable."""
+    """A consistent, unreachable position near the end: few patches, nearly full quilts, many buttons."""
     variant = rng.choice(VARIANTS)
     naive = NaiveGame(rng.sample(range(33), rng.randrange(7)), 0, variant)
     behind = rng.randrange(2)

@@ -8,7 +8,7 @@ from patchwork_env.search import Evaluation
 class ToyGame:
     """A game of two players; also its :class:`~patchwork_env.search.Dynamics`, record by record.
 
-    It says what is legal, nothing if it is over, plays in place, and gives the payoff of player 0 at the end.
+    Subclasses have ``legal``, empty at the end, ``play``, in place, and ``payoff``, of player 0 at the end.
     """
 
     def step(self, states, actions):
@@ -41,7 +41,7 @@ class ToyGame:
 
 
 class LastStoneLoses(ToyGame):
-    """Take 1 to 3 stones; who leaves a multiple of 5 moves again, so turns do not alternate."""
+    """Take 1 to 3 stones; a player who leaves a multiple of 5 moves again, so turns do not alternate."""
 
     dtype = np.dtype([("stones", "i2"), ("player", "i1")])
 
@@ -59,7 +59,7 @@ class LastStoneLoses(ToyGame):
 
 
 class RandomTree(ToyGame):
-    """Everything about a state follows from a number: legal actions, some forced, turns and payoffs."""
+    """A number determines everything about a state: legal actions, some forced, turns and payoffs."""
 
     dtype = np.dtype([("key", "u8"), ("depth", "i2"), ("player", "i1")])
 
@@ -88,7 +88,7 @@ class RandomTree(ToyGame):
         return self._draw(state, 2) % 5 / 2 - 1
 
     def know_something(self, states):
-        """Values and a policy that follow from the number as well."""
+        """A policy and values, also determined by the number."""
         parts = [self.of_one(state) for state in states]
         return Evaluation(
             np.array([len(part[0]) for part in parts]),

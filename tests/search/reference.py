@@ -1,4 +1,4 @@
-"""Gumbel search of one game as the paper says it: slow, with a list of numbers per node, and nothing shared.
+"""Gumbel search of one game, written from the paper: slow, with a list of values in every node.
 
 Equations are those of "Policy improvement by planning with Gumbel" (Danihelka et al. 2022); the schedule of
 visits is that of mctx.
@@ -119,7 +119,7 @@ class Reference:
 
 
 def schedule(considered, simulations):
-    """For every simulation, how many visits the root's action must have that it takes."""
+    """The visits before each simulation of the root's action that it takes."""
     if considered == 1:
         return list(range(simulations))
     sequence, visits, alive = [], [0] * considered, considered

@@ -1,4 +1,4 @@
-"""Best-first trees, against plain ones that compute every value anew from its definition."""
+"""Best-first trees, compared with plain ones that compute every value from its definition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATE = np.dtype([("number", "<i8")])
 
 
 class Position:
-    """A position of a made-up game: all about it follows from its number."""
+    """A position of a made-up game, determined by a seed and a path."""
 
     def __init__(self, seed, path=()):
         self.seed, self.path = seed, path
@@ -47,7 +47,7 @@ def plant(tree, position, positions, rule):
 
 
 def descend(tree, rule):
-    """A path to an edge without a node, which is marked, or to a solved one; None if there is none."""
+    """A path to an edge without a node, which is marked, or to a solved edge; None without such an edge."""
     path = new_path(10)
     length = best_first.descend(tree, path, rule)
     if length == 0:
@@ -93,7 +93,7 @@ class Node:
         return max(map(self.edge, range(len(self.position.edges))), key=lambda values: values[0])
 
     def refresh(self, rule):
-        """Sets the values of a node: a mixture of the mean over its visits and of its best edge."""
+        """Set the values of a node: a mixture of the mean over its visits and its best edge."""
         if self.position.is_exact:
             self.kept = self.position.values
             return
@@ -103,7 +103,7 @@ class Node:
         self.kept = (1 - share) * mean + share * self.best()
 
     def choose(self, rule):
-        """Rosin (2011): the value and a bonus in proportion to the prior, which fades with visits."""
+        """Rosin (2011): the value plus a bonus in proportion to the prior, which fades with visits."""
         first = self.position.edges[:, 0].astype(float)
         weights = self.position.weights * np.exp(first / rule.temperature)
         total = math.sqrt(1 + sum(self.visits.values()))
@@ -117,7 +117,7 @@ class Node:
 
 
 def descend_plainly(root, rule):
-    """A path whose visits are counted, though they have changed no value yet; None if all is taken."""
+    """A path whose visits are counted before its values change; None if all edges are being completed."""
     node, path = root, []
     while not node.position.is_exact:
         k = node.choose(rule)
@@ -166,7 +166,7 @@ def check_same(tree, number, node):
     ("exploration", "temperature", "best_weight"), [(0.3, 0.1, 0.0), (1.5, 1.0, 0.4), (0.3, 0.1, 1.0)]
 )
 def test_trees_are_those_of_the_definition(exploration, temperature, best_weight, threads):
-    """Threads take turns at random, each with the lock as long as it goes down or up."""
+    """Threads take turns at random; each holds the lock while it descends or backs up."""
     rule, tree, solved = (
         best_first.Rule(exploration, temperature, best_weight),
         best_first.new_tree(200, 3, STATE),

@@ -1,4 +1,4 @@
-"""The trees of UCT, against plain ones in the games themselves; and trees that are used again."""
+"""The trees of UCT, compared with a plain search, and reused; and the agent."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PlainSearch:
             edge.total += float(self.work.values[node.state[0]["current_player"]])
 
     def descend(self):
-        """The nodes and edges that are followed, and the state that they lead to."""
+        """The path of nodes and edges, and the state at its end."""
         node, path = self.root, []
         while len(path) < len(self.work.path.nodes) and (node.edges or self.expand(node)):
             edge = self.choose(node)
@@ -92,7 +92,7 @@ class PlainSearch:
         return path, node.state.copy()
 
     def expand(self, node):
-        """Gives a node its actions, at its second visit; forced ones are played."""
+        """Add the actions of a node, at its second visit; forced ones are played."""
         if self.kernels.is_over(node.state, 0) or self.edges_left < len(self.work.actions):
             return False
         count = self.kernels.list_actions(node.state, 0, self.work, self.streams)
@@ -142,7 +142,7 @@ def games():
     ("nodes", "edges", "longest"), [(500, 5000, 100), (500, 5000, 3), (40, 5000, 100), (500, 80, 100)]
 )
 def test_trees_are_those_of_a_plain_search(rule, nodes, edges, longest):
-    """Also where there is too little room for nodes, for edges or for a longer path."""
+    """Also with too little room for nodes, for edges or for a longer path."""
     ended = 0
     for game in games():
         tree = new_tree(nodes, edges, game.state.dtype)
@@ -160,7 +160,7 @@ def test_trees_are_those_of_a_plain_search(rule, nodes, edges, longest):
 
 
 def subtree_texts(tree, node):
-    """A subtree without the numbers of its nodes and edges."""
+    """A subtree as nested lists, without indices of nodes and edges."""
     begin, count = tree.nodes[node]["begin"], tree.nodes[node]["count"]
     edges = []
     for edge in range(begin, begin + count):
@@ -186,7 +186,7 @@ def test_a_subtree_may_be_cut_to_the_room_there_is():
 
 
 def is_part(cut, whole):
-    """Whether a tree is another one without some children, and without the edges of some nodes."""
+    """Whether a tree is a part of another one that lacks some children and the edges of some nodes."""
     if cut[0] != whole[0] or (cut[2] and cut[1] != whole[1]):
         return False
     pairs = list(zip(cut[2], whole[2], strict=True)) if cut[2] else []
@@ -292,7 +292,7 @@ def hidden():
 
 
 def test_every_possibility_has_an_equal_share_of_the_time(monkeypatch):
-    """The clock goes on by a second with each look; each of the parts ends at its share of 80 seconds."""
+    """The clock advances by a second at each reading; each part ends at its share of 80 seconds."""
     clock = itertools.count()
     monkeypatch.setattr(uct, "perf_counter", lambda: next(clock))
     planted = []
@@ -308,7 +308,7 @@ def test_every_possibility_has_an_equal_share_of_the_time(monkeypatch):
 
 
 def test_all_possibilities_count_for_the_choice(monkeypatch):
-    """Visits are summed up: the action is the most visited one of all the trees together."""
+    """Visits are added up: the action is the most visited one in all trees together."""
     agent, totals = UctAgent(1, simulations=80), []
     spend = UctAgent._spend
 

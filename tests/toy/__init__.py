@@ -1,7 +1,8 @@
-"""Row, a third game, which consists of its rules alone: all else comes from the library, as for any game.
+"""Row, a third game, which consists of its rules alone; everything else comes from the library.
 
-Twelve cells lie in a row, and chance blocks two of them. Two players take turns; each covers one free cell or
-two free neighbors. When no cell is free, whoever has covered more cells wins; equal numbers are a draw.
+There are twelve cells in a row, two of which are blocked at random. Two players take turns; each covers one
+free cell or two free neighbors. When no cell is free, the player who has covered more cells wins; equal
+numbers are a draw.
 A move is written as its cells, from 1: ``3``, or ``3-4``.
 """
 
@@ -22,7 +23,7 @@ from .engine import NUM_ACTIONS, NUM_CELLS, NUM_PLAYERS, STATE
 
 
 def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetUp:
-    """How games begin: chance blocks some cells, or the free cells are given."""
+    """Return the set-up of games: some random cells are blocked, or the free cells are given."""
     states = np.zeros(1, STATE)
     if "free" in reset_options:
         cells = [check_between(cell, 0, NUM_CELLS - 1, "a free cell") for cell in reset_options["free"]]
@@ -33,7 +34,7 @@ def set_up(options: Mapping[str, Any], reset_options: Mapping[str, Any]) -> SetU
 
 
 def find_contradiction(states: States) -> str | None:
-    """Says why the first record cannot be a state of a game; None if it is one."""
+    """Return the reason why the first record cannot be a state of a game; None if it can."""
     free, (first, second), player = states[0].item()
     if free & first or free & second or first & second or (free | first | second) >> NUM_CELLS:
         return "its cells overlap, or lie beyond the row"
@@ -72,7 +73,7 @@ class Game(BaseGame[int]):
     def _parse_word(self, text: str) -> int:
         words = {self._word(action): action for action in range(NUM_ACTIONS)}
         if text not in words:
-            raise ValueError(f"{text[:20]!r} is no move; moves look like '3' or '3-4'")
+            raise ValueError(f"{text[:20]!r} is not a move; moves look like '3' or '3-4'")
         return words[text]
 
     def __str__(self) -> str:

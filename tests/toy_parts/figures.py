@@ -14,10 +14,10 @@ class GameStats:
     """Finds the games of a batch that end."""
 
     def __init__(self, num_games: int) -> None:
-        """Nothing is counted before the end, whatever the number of games is."""
+        """Nothing is counted before the end."""
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
-        """Returns the statistics of the games that end with ``(T, num_games)`` turns."""
+        """Return the statistics of the games that end with ``(T, num_games)`` turns."""
         before, played = states.reshape(-1), actions.reshape(-1)
         games = [RULES.game.unchecked(before, i) for i in range(len(before))]
         for game, action in zip(games, played, strict=True):
@@ -26,13 +26,13 @@ class GameStats:
         return statistics_of_games(np.concatenate(finals) if finals else before[:0])
 
     def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Returns nothing: there are no counts."""
+        """Return no arrays: there are no counts."""
         return {}
 
     def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 def statistics_of_games(finals: States) -> dict[str, float]:
-    """Returns the mean score of both players; nothing without games."""
+    """Return the mean score of both players; empty without games."""
     return {"score": float(np.bitwise_count(finals["covered"]).mean())} if len(finals) else {}

@@ -9,13 +9,13 @@ from tests.toy import RULES
 
 
 def choose_actions(states: States, actions: Actions) -> None:
-    """Writes the last legal action of each state, which covers two cells where that is possible."""
+    """Write the last legal action of each state, which covers two cells if possible."""
     for i in range(len(states)):
         actions[i] = RULES.game.unchecked(states, i).legal_actions()[-1]
 
 
 def new_player(level: int) -> Player:
-    """Returns a player that is greedy in ``level`` of five moves, and random in the others."""
+    """Return a player that is greedy in ``level`` of five moves, and random in the others."""
 
     def play(states: States, streams: Streams, actions: Actions) -> None:
         loop(sample_actions, RULES)(states, streams, actions)
