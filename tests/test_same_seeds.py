@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -29,6 +28,7 @@ import pytest
 import torch
 
 from patchwork_env import agents, nmbr9, nmbr9_v0, patchwork, patchwork_v0
+from patchwork_env.agents.checkpoints import copy_checkpoint
 from patchwork_env.nmbr9_v0 import SelfPlayBatch as Nmbr9SelfPlay
 from patchwork_env.patchwork_v0 import SelfPlayBatch as PatchworkSelfPlay
 from tests.patchwork.recorded import GAMES
@@ -478,7 +478,9 @@ def learned_value(trace, name):
     make = patchwork.Game if name == "champion" else nmbr9.Game
     players = {} if name == "champion" else {"players": 2}
     with tempfile.TemporaryDirectory() as folder:
-        copy = shutil.copytree(str(agents.path_of(name)), Path(folder) / "value")
+        copy = Path(folder, "value")
+        copy.mkdir()
+        copy_checkpoint(agents.path_of(name), copy)
         follow_agent(trace, str(copy), [make(seed=1), make(seed=2, **players)], states_of(make, **players))
 
 

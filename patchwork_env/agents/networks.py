@@ -54,16 +54,18 @@ class Encoded(NamedTuple):
 
     inputs: Inputs
     features: Any
-    legal: LegalLists
+    counts: npt.NDArray[np.int64]  # (n,), the legal actions of each state
+    actions: npt.NDArray[np.int64]  # (total,), those of the inputs
 
     def part(self, first: int, end: int) -> Encoded:
         """Return the states ``first ... end - 1``."""
-        counts, (observations, rows, actions) = self.legal.counts, self.inputs
+        counts, (observations, rows, actions) = self.counts, self.inputs
         states, own = slice(first, end), slice(counts[:first].sum(), counts[:end].sum())
         return Encoded(
             Inputs(observations[states], rows[own] - first, actions[own]),
             _picked(self.features, lambda of_states: of_states[states], lambda of_actions: of_actions[own]),
-            LegalLists(counts[states], self.legal.actions[own], self.legal.rows[own] - first),
+            counts[states],
+            self.actions[own],
         )
 
 
@@ -113,7 +115,7 @@ def kept(encoded: Encoded) -> KeptStates:
     """Return a compact copy of encoded states."""
     observations, _, actions = encoded.inputs
     packed = encoded.features and encoded.features.packed()
-    return KeptStates(encoded.legal.counts, observations, actions.short(), packed)
+    return KeptStates(encoded.counts, observations, actions.short(), packed)
 
 
 def joined(parts: Sequence[KeptStates]) -> KeptStates:
@@ -246,7 +248,8 @@ class PolicyNetwork(nn.Module, ABC):
 
         def encode(states: States) -> Encoded:
             inputs, legal = self.encode(states)
-            return Encoded(moved(inputs, device), moved(self.features_of(inputs), device), legal)
+            features = moved(self.features_of(inputs), device)
+            return Encoded(moved(inputs, device), features, legal.counts, legal.actions)
 
         parts = [encode(states)] if shared is None else shared(encode, states)
         return parts[0] if len(parts) == 1 else _joined(parts)
@@ -254,15 +257,11 @@ class PolicyNetwork(nn.Module, ABC):
 
 def _joined(parts: Sequence[Encoded]) -> Encoded:
     """Join the encodings of consecutive parts of states."""
-    inputs, features, legal = zip(*parts, strict=True)
-    firsts = np.cumsum([0, *(len(one.counts) for one in legal[:-1])]).tolist()
+    inputs, features, counts, actions = zip(*parts, strict=True)
+    firsts = np.cumsum([0, *map(len, counts[:-1])]).tolist()
     shifted = [one._replace(rows=one.rows + first) for one, first in zip(inputs, firsts, strict=True)]
-    lists = [one._replace(rows=one.rows + first) for one, first in zip(legal, firsts, strict=True)]
-    return Encoded(
-        Inputs(*map(torch.cat, zip(*shifted, strict=True))),
-        _joined_features(features),
-        LegalLists(*map(np.concatenate, zip(*lists, strict=True))),
-    )
+    joined_inputs = Inputs(*map(torch.cat, zip(*shifted, strict=True)))
+    return Encoded(joined_inputs, _joined_features(features), np.concatenate(counts), np.concatenate(actions))
 
 
 def network_class(game: str) -> type[PolicyNetwork]:
@@ -320,15 +319,14 @@ class PolicyAgent(SamplingAgent):
     def act_batch(self, states: States) -> Actions:
         self.check_states(states)
         network = self.network
-        inputs, features, legal = network.encode_fully(states)
+        inputs, features, counts, actions = network.encode_fully(states)
         with torch.inference_mode():
             log_probabilities = network(inputs, features=features).log_probabilities.cpu().numpy()
         if self.sample:
-            chosen = sample(legal.counts, log_probabilities, self._random.random(len(states)))
+            chosen = sample(counts, log_probabilities, self._random.random(len(states)))
         else:
-            kinds = network.kinds_of(legal.actions)
-            chosen = most_probable(legal.counts, kinds, log_probabilities, network.num_kinds)
-        return legal.actions[chosen]
+            chosen = most_probable(counts, network.kinds_of(actions), log_probabilities, network.num_kinds)
+        return actions[chosen]
 
 
 class NetworkEvaluator:
@@ -349,11 +347,10 @@ class NetworkEvaluator:
 
     def with_successor_values(self, encoded: Encoded) -> tuple[Evaluation, npt.NDArray[np.float32]]:
         """Evaluate states; also return successor values, float32 ``(n, *successor_values_shape)``."""
-        inputs, features, legal = encoded
         with torch.inference_mode():
-            output = self.network(inputs, features=features)
+            output = self.network(encoded.inputs, features=encoded.features)
         log_probabilities, _, values, successor_values = (tensor.cpu().numpy() for tensor in output)
-        return Evaluation(legal.counts, legal.actions, log_probabilities, values), successor_values
+        return Evaluation(encoded.counts, encoded.actions, log_probabilities, values), successor_values
 
 
 # --- files --------------------------------------------------------------------------------------------------

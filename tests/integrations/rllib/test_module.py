@@ -1,4 +1,4 @@
-"""The modules: the same policy as the project's agents play, and legal actions alone."""
+"""The modules: the same policy as that of the project's agents, and only legal actions."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def new_module(game, seed=0):
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_it_says_what_the_networks_of_agents_say(game):
+def test_its_outputs_equal_those_of_networks_of_agents(game):
     games, module = positions(game, range(4)), new_module(game)
     states = np.concatenate([played.state for played in games])
     inputs, lists = module.network.encode(states)

@@ -57,8 +57,8 @@ class AlphaZeroLearner:
         states, counts = examples.states[chosen], examples.counts[chosen]
         actions = turn_actions(states, counts, legal_lists(states).actions, own)
         turn_quilts(states, own, other)
-        inputs, features, legal = self.network.encode_fully(states)
-        targets = reorder(counts, actions, examples.policies_of(chosen), legal.actions)
+        inputs, features, _, listed = self.network.encode_fully(states)
+        targets = reorder(counts, actions, examples.policies_of(chosen), listed)
         policies = torch.from_numpy(targets).to(device)
         returns = torch.from_numpy(examples.returns[chosen]).to(device)
         output = self.network(inputs, features=features)

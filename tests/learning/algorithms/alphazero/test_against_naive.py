@@ -31,7 +31,7 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def searched():
-    """A small network, and decisions of random games with policies as a search might give them."""
+    """A small network, and decisions of random games with random policies in place of a search."""
     torch.manual_seed(0)
     network = PatchworkNetwork(NetworkConfig(width=8, depth=1))
     for parameter in network.parameters():
@@ -74,7 +74,7 @@ def test_weights_and_losses_are_those_of_a_plain_update(searched, changed, threa
 
 
 def naive_update(network, examples, config, random):
-    """The network after an update, and the means over steps of what is measured in it."""
+    """The network after an update, and the means of its metrics over steps."""
     parameters, size = list(network.parameters()), min(config.minibatch_size, len(examples.states))
     optimizer = NaiveAdam(parameters, weight_decay=config.weight_decay)
     seen, rate = [], naive_schedule(config.learning_rate, PROGRESS)

@@ -99,7 +99,7 @@ def test_a_run_that_is_resumed_without_averages_learns_from_its_own_weights():
 
 
 def naive_update(network, rollout, config, random):
-    """The weights after an update, and the means over minibatches of what is measured in it."""
+    """The weights after an update, and the means of its metrics over minibatches."""
     batch, parameters = naive_batch(rollout, config), list(network.parameters())
     optimizer, rate = NaiveAdam(parameters, epsilon=1e-5), naive_schedule(config.learning_rate, PROGRESS)
     seen, updates = [], 0
@@ -121,7 +121,7 @@ def naive_update(network, rollout, config, random):
 
 
 def naive_minibatches(size, config, random):
-    """In every epoch all decisions in a new order, in as many even parts as the size asks for."""
+    """Even parts of at most the given size, of all decisions in a new order in every epoch."""
     for _ in range(config.epochs):
         yield from np.array_split(random.permutation(size), math.ceil(size / config.minibatch_size))
 

@@ -35,7 +35,7 @@ def test_every_point_is_a_reward(config):
     assert not rollout.league.games
     for _ in range(trainer.config.league.snapshot_every):
         trainer.step()
-    assert not trainer.pool.snapshots  # of who is alone
+    assert not trainer.pool.snapshots  # a single player has none
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,6 @@ def test_every_point_is_a_reward(config):
         ("reward.margin=1.0", "reward and league are for games of several players"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(config, override, message):
+def test_settings_that_do_not_fit_together_are_refused(config, override, message):
     with pytest.raises(ConfigError, match=message):
         load_config(config, [override])

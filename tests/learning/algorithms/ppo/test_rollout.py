@@ -1,4 +1,4 @@
-"""Rollouts, played again game by game, and what becomes of an update that diverges."""
+"""Rollouts, replayed game by game, and updates that diverge."""
 
 import copy
 from collections import Counter
@@ -25,7 +25,7 @@ REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0, margin_cut=1.0)
 
 
 def make_network(seed=0, advance=0.0):
-    """A small network; ``advance`` is how much it likes to advance."""
+    """A small network; ``advance`` is added to its logit for advancing."""
     torch.manual_seed(seed)
     network = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
     with torch.no_grad():
@@ -39,7 +39,7 @@ def new_self_play(league_fraction=0.0):
 
 
 EAGER, RELUCTANT = 50.0, -50.0
-"""How much past selves like to advance, so that their moves tell them apart: they always do, or never."""
+"""Additions to logits for advancing: past selves always advance, or never, so moves tell them apart."""
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ EAGER, RELUCTANT = 50.0, -50.0
     ],
 )
 def test_rollouts_are_what_was_played(advance, league_fraction, lengths):
-    """Against changing past selves, of whom those with even numbers always advance if they can."""
+    """Against changing past selves; those with even numbers always advance if they can."""
     learner, self_play = make_network(0, advance), new_self_play(league_fraction)
     networks = [make_network(1 + number, (EAGER, RELUCTANT)[number % 2]) for number in range(6)]
     random, began, kinds, ended = np.random.default_rng(1), [None] * GAMES, set(), 0
@@ -80,7 +80,7 @@ def test_rollouts_are_what_was_played(advance, league_fraction, lengths):
 
 
 def replay(rollout, i, dealt, opponent, met, won, results):
-    """Plays one game of a batch again, and those that follow it; returns whom the last one is against."""
+    """Replay one game of a batch, and those that follow it; return the opponent of the last one."""
     decisions, game = rollout.decisions, Game.from_state(rollout.states[0], i)
     for turn in range(len(rollout.states)):
         state = Game.from_state(rollout.states[turn], i)
@@ -139,7 +139,7 @@ def check_what_comes_behind(rollout, i, learner):
 
 
 def check_network_output(rollout, learner):
-    """The learner's decisions have the values and log-probabilities of its network, all others nothing."""
+    """The learner's decisions have the values and log-probabilities of its network, all others zeros."""
     learning = rollout.decisions.learner_mask
     inputs, legal = PatchworkNetwork.encode(rollout.states[learning])
     with torch.inference_mode():
@@ -174,7 +174,7 @@ def test_actions_are_drawn_by_the_policies_that_are_asked():
 
 
 def test_single_game_all_against_past_selves():
-    """Turns in which nobody is asked, or the past self alone, are no obstacle."""
+    """Some turns have no decision, or only one of the past self."""
     env, network = SelfPlayBatch(1, seed=2, masks=False, observations=False), make_network()
     learner = PpoLearner(network, Ppo())
     rollout = SelfPlay(env, REWARD, 1.0).collect(network, {0: make_network(1)}, 60, np.random.default_rng(1))
