@@ -13,7 +13,7 @@ from pathlib import Path
 
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
 from patchwork_env.core.files import write_text
-from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
@@ -69,9 +69,7 @@ def main() -> None:
             specs = [str(folder)]
             if algorithm in WITH_NETWORK:
                 specs.append(f"{folder}:simulations={options.simulations}")
-            results = [
-                play_matches(spec, OPPONENT, options.games, workers=workers_of(options)) for spec in specs
-            ]
+            results = [play_matches(spec, OPPONENT, options.games, workers=options.workers) for spec in specs]
             cells = [as_text(result) for result in results] + [""] * (2 - len(results))
             print(f"| `{algorithm}` | {minutes:.1f} | {steps:,} | {' | '.join(cells)} |", flush=True)
             matches = [result.as_dict() for result in results]

@@ -1,6 +1,6 @@
 """Measures the ratings of the gauntlet's members that search, and prints them beside the frozen ones.
 
-    python benchmarks/gauntlet_ratings.py [--seed S] [--workers N] [--cluster ADDRESS] [--out DIR]
+    python benchmarks/gauntlet_ratings.py [--seed S] [--workers N] [--out DIR]
 
 Searches take long, so each of these members plays only its neighbors in strength. The ratings of the other
 members are fixed; docs/measure/tournaments.md has the tournament that measured them. The circles differ from
@@ -14,7 +14,7 @@ import numpy as np
 
 from patchwork_env import __version__
 from patchwork_env.core.progress import Bar
-from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options
 from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.gauntlet import read_pool
 from patchwork_env.learning.evaluation.matches import Participant, play_all
@@ -89,7 +89,7 @@ def main() -> None:
     options = parser.parse_args()
     print(describe_setup(("torch",)))
     try:
-        standings = measure(options.seed, workers_of(options), options.out)
+        standings = measure(options.seed, options.workers, options.out)
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
     print(render([matches_table(list(standings.results.values())), ratings_table(standings)]))

@@ -1,7 +1,7 @@
 """Measures the scores of an agent alone at NMBR 9 with the decks of nmbr9_decks.txt.
 
     python benchmarks/nmbr9_decks.py AGENT [--decks N] [--first K] [--known] [--workers N]
-                                     [--cluster ADDRESS] [--keep DIR] [--json FILE]
+                                     [--keep DIR] [--json FILE]
     python benchmarks/nmbr9_decks.py --write
 
 The file holds 1000 decks of the published game, shuffled with seed 9, a line of digits each, the first card
@@ -34,7 +34,7 @@ from patchwork_env.core.files import check_file_path, write_text
 from patchwork_env.core.names import counted, short_repr
 from patchwork_env.errors import WorkerError
 from patchwork_env.games import NMBR9
-from patchwork_env.learning.commands.match_options import add_worker_options, help_on_agents, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options, help_on_agents
 from patchwork_env.learning.distributed import Workers, do_jobs
 from patchwork_env.learning.evaluation.matches import Participant
 from patchwork_env.learning.evaluation.playing import attribute_errors
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> None:
             }
             settings |= {"seed": options.seed, "file": options.file.name, "package": __version__}
             store = stack.enter_context(open_store(options.keep, "decks", STORE_VERSION, settings))
-        done, workers = reporter(len(wanted)), workers_of(options)
+        done, workers = reporter(len(wanted)), options.workers
         result = play_decks(player.agent, wanted, order, options.seed, workers, done, store)
     print(describe_setup())
     print(result.table())

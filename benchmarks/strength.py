@@ -1,7 +1,6 @@
 """Measures how strong agents are: a round robin of all that come with the package, or of those given.
 
-    python benchmarks/strength.py [AGENT …] [--game NAME] [--games N] [--seed S]
-                                  [--workers N] [--cluster ADDRESS]
+    python benchmarks/strength.py [AGENT …] [--game NAME] [--games N] [--seed S] [--workers N]
 
 Every circle of Patchwork is played from both seats, every deck of NMBR 9 once by both. The first table shows
 ratings and figures of play, the second one win rates; see docs/measure/tournaments.md.
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from patchwork_env import agents
 from patchwork_env.games import GAMES, PATCHWORK
-from patchwork_env.learning.commands.match_options import add_worker_options, workers_of
+from patchwork_env.learning.commands.match_options import add_worker_options
 from patchwork_env.learning.evaluation import Tournament
 from patchwork_env.learning.system import describe_setup, usable_cores
 
@@ -44,7 +43,7 @@ def main() -> None:
             game=options.game,
         )
         with tempfile.TemporaryDirectory() as folder:
-            print(tournament.play(Path(folder), workers_of(options)).table())
+            print(tournament.play(Path(folder), options.workers).table())
     except (ValueError, OSError, ImportError) as error:
         parser.error(str(error))
 

@@ -33,7 +33,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 Workers = int | str
-"""A number of processes of this machine, or a Ray cluster: ``local``, a new one; ``auto``, that of this
+"""A number of processes of this machine, or a Ray cluster: ``local``, a new one; ``auto``, the one of this
 machine; or the ``host:port`` of its head."""
 
 
@@ -42,7 +42,9 @@ def check_workers(workers: Workers) -> Workers:
     if not isinstance(workers, str):
         return check_between(workers, 1, 1024, "workers")
     if not re.fullmatch(r"local|auto|\S+:\d+", workers):
-        raise ValueError(f"cluster is {short_repr(workers)}; allowed are local, auto and host:port")
+        raise ValueError(
+            f"workers is {short_repr(workers)}; allowed are 1 to 1024, local, auto and host:port"
+        )
     return workers
 
 

@@ -7,7 +7,6 @@ import errno
 import os
 import platform
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -22,14 +21,13 @@ from types import FrameType
 
 from patchwork_env import __version__
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.files import storing_in
 from patchwork_env.core.names import counted
-from patchwork_env.errors import InUseError
+from patchwork_env.errors import InUseError, StorageError
 
 # --- a lock that lets one process at a time work in a folder ------------------------------------------------
 
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
-"""The error numbers of file systems that have no locks, as on some clusters."""
+"""The error numbers of file systems without locks, as on some clusters."""
 _PATIENCE = 1.0
 """The seconds to wait for the lock: children of a killed process may hold it for a moment."""
 
@@ -47,12 +45,10 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
         lock.acquire()
     except Timeout:
         raise InUseError(f"{folder} is in use: another process works there") from None
-    except (OSError, NotImplementedError) as error:
-        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
-            with storing_in(folder):
-                raise
-        reason = getattr(error, "strerror", None) or error
-        print(f"{folder} cannot be locked ({reason}): let no other process work there", file=sys.stderr)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise StorageError(f"cannot write to {folder}: {error.strerror}") from None
+        print(f"{folder} cannot be locked ({error.strerror}): do not use it twice", file=sys.stderr)
     try:
         yield
     finally:
@@ -125,28 +121,17 @@ def stop_if_asked() -> None:
 
 def _note(number: int, _frame: FrameType | None) -> None:
     global _request
-    if number == _HANGUP:
-        _leave_closed_terminal()
     if _request is None:
         _request = _Request(number, time.monotonic())
         # The signal may have interrupted a print, within which print cannot be called again.
         text = (
             f"\n{signal.Signals(number).name}: stops when nothing is half done; once more to stop at once\n"
         )
-        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
+        with suppress(OSError):  # the terminal is closed
+            os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
     elif time.monotonic() - _request.time > _ECHO_SECONDS:
         _request = _Request(number, time.monotonic(), is_met=True)
         raise Interruption(number, at_once=True)
-
-
-def _leave_closed_terminal() -> None:
-    """Discard output to a closed terminal, where printing is an error that would end a run."""
-    for descriptor in (1, 2):
-        with suppress(OSError):
-            if stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor):
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, descriptor)
-                os.close(null)
 
 
 def _in_main_thread() -> bool:

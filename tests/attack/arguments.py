@@ -140,7 +140,6 @@ def _learning_calls(rules, random):
     gauntlet = {"agent": "none", "games": 2, "skip": ("x",)}  # both are wrong, so that no games are played
     yield Call(evaluation.play_gauntlet, gauntlet, failing)
     yield Call(config.load_config, {"source": "quick", "overrides": ["seed=1"]}, _MISSING)
-    yield Call(config.find_config, {"source": "quick"}, _MISSING)
     yield Call(config.parse_yaml, {"text": "a: 1"})
     yield Call(config.explain, {"names": ("ppo",)})
 

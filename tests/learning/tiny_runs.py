@@ -28,8 +28,7 @@ algorithm: maskable_ppo
 total_steps: 1200
 {_SMALL_NETWORK}
 {_LEAGUE}
-maskable_ppo:
-  {{num_envs: 8, rollout_steps: 16, minibatch_size: 64, fixed_fraction: 0.25, fixed_opponents: [greedy]}}
+maskable_ppo: {{num_envs: 8, rollout_steps: 16, minibatch_size: 64}}
 """
 MASKABLE_PPO_OF_NMBR9 = f"""{_SHARED}
 game: nmbr9

@@ -1,4 +1,4 @@
-"""A run of sb3-contrib's MaskablePPO against the present self, past ones and fixed agents."""
+"""A run of sb3-contrib's MaskablePPO against the present self and past ones, or alone for points."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
-from patchwork_env import agents
-from patchwork_env.agents import Agent
 from patchwork_env.agents.base import SamplingAgent
 from patchwork_env.agents.networks import write_policy
 from patchwork_env.core.checks import check_between
-from patchwork_env.errors import ConfigError, DivergenceError
+from patchwork_env.errors import DivergenceError
+from patchwork_env.games import part_of
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy, as_agent
 from patchwork_env.integrations.sb3.self_play import SelfPlayCallback
 from patchwork_env.integrations.sb3.vec_env import Info, SelfPlayVecEnv
@@ -62,7 +61,7 @@ class MaskablePpoTrainer(trainer.Trainer):
         self.env = SelfPlayVecEnv(
             settings.num_envs, game=config.game, seed=config.seed, **rewards, **config.training_options
         )
-        self.env.first_opponents = [_load_fixed(spec) for spec in settings.fixed_opponents]
+        self.env.first_opponents = []  # only the present self and past ones
         self._watch = _Watch()
         self._callbacks: list[BaseCallback] = [self._watch]
         self._random_state = _get_random_state()
@@ -73,9 +72,7 @@ class MaskablePpoTrainer(trainer.Trainer):
             self.network = cast(PatchworkPolicy, self.model.policy).network
             self.self_play: SelfPlayCallback | None = None
             if not config.is_solo:
-                self.self_play = _SelfPlay(
-                    fixed_fraction=settings.fixed_fraction, seed=config.seed, **config.league.model_dump()
-                )
+                self.self_play = _SelfPlay(seed=config.seed, **config.league.model_dump())
                 self.self_play.init_callback(self.model)
                 self.self_play.choose_opponents()
                 self._callbacks.insert(0, self.self_play)
@@ -126,7 +123,8 @@ class MaskablePpoTrainer(trainer.Trainer):
         if ended := self._watch.ended:
             finals = np.concatenate([info["game"].state for info in ended])
             lengths = [info["episode"]["l"] for info in ended]
-            metrics |= trainer.prefixed("games", trainer.statistics_of_games(self.env.rules, finals))
+            statistics = part_of(self.config.game, "figures").statistics_of_games(finals)
+            metrics |= trainer.prefixed("games", statistics)
             metrics["games/decisions_per_game"] = float(np.mean(lengths))
         metrics["time/share_of_time_collecting"] = (self._watch.rollout_ended - began) / seconds
         return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
@@ -217,13 +215,6 @@ class MaskablePpoTrainer(trainer.Trainer):
             self._random_state = _get_random_state()
         finally:
             _set_random_state(others)
-
-
-def _load_fixed(spec: str) -> Agent:
-    try:
-        return agents.load(spec)
-    except (ValueError, OSError) as error:
-        raise ConfigError(f"maskable_ppo.fixed_opponents: {error}") from None
 
 
 class _SelfPlay(SelfPlayCallback):

@@ -23,7 +23,6 @@ from patchwork_env.learning.commands.match_options import (
     help_on_agents,
     stoppable,
     variant_of,
-    workers_of,
 )
 from patchwork_env.learning.evaluation.matches import load_player
 
@@ -63,7 +62,7 @@ def _run(options: argparse.Namespace) -> int:
             game=options.game,
             seed=options.seed,
             rewards=options.rewards,
-            workers=workers_of(options),
+            workers=options.workers,
             progress=bar.update,
             root=options.minari_path,
             **{name: value for name, value in options_of_game.items() if value is not None},

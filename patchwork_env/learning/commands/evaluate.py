@@ -23,7 +23,6 @@ from patchwork_env.learning.commands.match_options import (
     add_worker_options,
     help_on_agents,
     variant_of,
-    workers_of,
     write_json,
 )
 from patchwork_env.learning.evaluation.sequential import MOST_GAMES, SequentialTest
@@ -69,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
         Match((i, j), (names[i], names[j]), game, variant, games, seed, test=test)
         for i, j in itertools.product(range(first), range(first, len(players)))
     ]
-    workers, results = workers_of(options), []
+    workers, results = options.workers, []
     with keep_working() if options.json else nullcontext(), Bar(games * len(matches), "games") as bar:
 
         def show(test: SequentialTest) -> None:

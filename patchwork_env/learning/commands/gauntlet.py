@@ -19,7 +19,6 @@ from patchwork_env.learning.commands.match_options import (
     add_worker_options,
     help_on_agents,
     stoppable,
-    workers_of,
     write_json,
 )
 from patchwork_env.learning.evaluation.gauntlet import games_of_gauntlet, play_gauntlet
@@ -54,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
             options.agent,
             games=options.games,
             skip=options.skip,
-            workers=workers_of(options),
+            workers=options.workers,
             folder=options.folder,
             progress=bar.update,
         )

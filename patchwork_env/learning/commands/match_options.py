@@ -13,7 +13,7 @@ from patchwork_env import agents
 from patchwork_env.core.commands import add_overwrite
 from patchwork_env.core.files import write_text
 from patchwork_env.games import GAMES
-from patchwork_env.learning.distributed import Workers, check_workers
+from patchwork_env.learning.distributed import Workers
 from patchwork_env.learning.evaluation.tables import FORMATS, TEXT
 from patchwork_env.learning.system import Interruption, signals_interrupt
 
@@ -46,17 +46,16 @@ def variant_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_worker_options(parser: argparse.ArgumentParser, default: int) -> None:
-    """Add ``--workers`` and ``--cluster``."""
-    group = parser.add_mutually_exclusive_group()
-    number = f"number of processes; the results do not depend on it (default: {default})"
-    group.add_argument("--workers", type=int, default=default, metavar="N", help=number)
-    address = "play on a Ray cluster: local, a new one; auto, that of this machine; or host:port"
-    group.add_argument("--cluster", metavar="ADDRESS", help=address)
+    """Add ``--workers``: a number of processes, or a Ray cluster."""
+    text = (
+        "number of processes, or a Ray cluster: local (a new one), auto (the one of this machine) or "
+        f"host:port; the results do not depend on it (default: {default})"
+    )
+    parser.add_argument("--workers", type=_as_workers, default=default, metavar="N", help=text)
 
 
-def workers_of(options: argparse.Namespace) -> Workers:
-    """Return the workers of the options; ValueError if the number or address is not allowed."""
-    return check_workers(options.workers if options.cluster is None else options.cluster)
+def _as_workers(text: str) -> Workers:
+    return int(text) if text.lstrip("-").isdecimal() else text
 
 
 @contextmanager

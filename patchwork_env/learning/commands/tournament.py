@@ -24,7 +24,6 @@ from patchwork_env.learning.commands.match_options import (
     help_on_agents,
     stoppable,
     variant_of,
-    workers_of,
 )
 from patchwork_env.learning.evaluation.tables import TEXT
 from patchwork_env.learning.system import usable_cores
@@ -62,7 +61,7 @@ def _run(options: argparse.Namespace) -> int:
         options.game,
         options.forfeits,
     )
-    workers, total = workers_of(options), tournament.num_games
+    workers, total = options.workers, tournament.num_games
     bar = Bar(total, "games")
     kept = f"games are in {options.out}; the same command resumes"
     with stoppable(lambda: f": {bar.done:,} of {total:,} {kept}"), bar:

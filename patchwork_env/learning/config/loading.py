@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from patchwork_env.core.checks import as_texts
 from patchwork_env.core.documents import one_line, read_text
 from patchwork_env.core.extras import from_extra
-from patchwork_env.core.names import nearest, short_repr
+from patchwork_env.core.names import did_you_mean, nearest, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config.keys import (
     RunConfig,
@@ -152,9 +152,7 @@ def algorithms() -> Mapping[str, type[RunConfig]]:
 def _config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     """Return the configuration class of an algorithm, which must learn the game; import no other."""
     if algorithm not in tuple(_CONFIGS):  # an unhashable value, too
-        close = nearest(str(algorithm), _CONFIGS)
-        hint = f"did you mean {close!r}?" if close else f"known are {', '.join(_CONFIGS)}"
-        raise ConfigError(f"algorithm is {short_repr(algorithm)}; {hint}")
+        raise ConfigError(f"algorithm is {short_repr(algorithm)}; {did_you_mean(str(algorithm), _CONFIGS)}")
     kind: type[RunConfig] = resolve_name(_CONFIGS[algorithm])
     if game not in kind.GAMES:
         able = [name for name, config in algorithms().items() if game in config.GAMES]
@@ -276,19 +274,12 @@ def explain(names: Sequence[str] = ()) -> str:
             if f".{key}".endswith(f".{name}") or f"{key}.".startswith(f"{name}.")
         }
         if not fitting:
-            raise ConfigError(f"--explain {one_line(name, 80)}: there is no such key; {_hint(name, keys)}")
+            word = name.rpartition(".")[2]
+            ends = dict.fromkeys(key.rpartition(".")[2] for key in keys)
+            hint = did_you_mean(name_here(word, ends) or word, [*by_algorithm, *ends])
+            raise ConfigError(f"--explain {one_line(name, 80)}: there is no such key; {hint}")
         explained |= fitting
     return "\n".join(map(str, explained.values()))
-
-
-def _hint(name: str, keys: Collection[str]) -> str:
-    section, _, word = name.rpartition(".")
-    ends = dict.fromkeys(key.rpartition(".")[2] for key in keys)
-    here = name_here(word, [end for end in ends if not section or f"{section}.{end}" in keys])
-    if here:
-        return f"it is called {f'{section}.' if section else ''}{here} here"
-    close = nearest(name, [*algorithms(), *keys, *ends])
-    return f"did you mean {close!r}?" if close else f"algorithms are {', '.join(algorithms())}"
 
 
 def keys_of(section: BaseModel, prefix: str = "") -> Iterator[Key]:

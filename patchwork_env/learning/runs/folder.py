@@ -4,8 +4,7 @@
     RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy, which is an agent
                                        trainer.json, trainer.safetensors: the state to resume from
     RUN/final/                         the policy at the end of the run
-    RUN/candidates/step_0000655360/    a policy that was among the best three in the evaluations
-    RUN/best/                          the best of these when they were measured again at the end of the run
+    RUN/best/                          the best of four policies when they were measured again at the end
     RUN/metrics.jsonl, RUN/events.*    the learning curves, as text and for TensorBoard
     RUN/evaluations/                   figures and sample games of every evaluation
     RUN/versions.jsonl                 the commit, packages and machine of every start of the run
@@ -29,7 +28,7 @@ from typing import Any
 from patchwork_env.core.documents import parse_json, read_text
 
 CONFIG_FILE, METRICS_FILE, VERSIONS_FILE = "config.yaml", "metrics.jsonl", "versions.jsonl"
-CHECKPOINTS, CANDIDATES, EVALUATIONS = "checkpoints", "candidates", "evaluations"
+CHECKPOINTS, EVALUATIONS = "checkpoints", "evaluations"
 FINAL, BEST = "final", "best"
 
 _STEPS = re.compile(r"step_(\d{1,12})(\.json)?", re.ASCII)
@@ -54,11 +53,6 @@ def _by_steps(folder: Path) -> dict[int, Path]:
 def checkpoint_folders(run: Path) -> dict[int, Path]:
     """Return the folders of the checkpoints of a run by their steps, in order."""
     return _by_steps(run / CHECKPOINTS)
-
-
-def candidate_folders(run: Path) -> dict[int, Path]:
-    """Return the folders of the policies that were best in evaluations, by their steps, in order."""
-    return _by_steps(run / CANDIDATES)
 
 
 def evaluation_files(run: Path) -> dict[int, Path]:

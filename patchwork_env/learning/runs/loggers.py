@@ -28,10 +28,9 @@ from patchwork_env.core.files import GrowingFile, storing_in, write_text
 from patchwork_env.core.names import did_you_mean, short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RunConfig, flattened
-from patchwork_env.learning.runs.folder import METRICS_FILE, interval_metrics, metrics_lines, read_versions
+from patchwork_env.learning.runs.folder import METRICS_FILE, metrics_lines, read_versions
 
 TENSORBOARD = "tensorboard"
-Figures = Mapping[str, float | str]
 
 
 def check_tracker(name: str) -> None:
@@ -56,7 +55,7 @@ class Log:
             self._known = _cut_back(folder / METRICS_FILE, steps)
             self._file = GrowingFile(folder / METRICS_FILE)
             if TENSORBOARD in config.tracker:
-                self._events = _TensorBoard(folder, steps, config)
+                self._events = _TensorBoard(folder, steps)
         services = [SERVICES[name]() for name in config.tracker if name in SERVICES]
         self._senders = [Sender(service, folder, config) for service in services]
 
@@ -74,12 +73,7 @@ class Log:
             if self._events:
                 self._events.add(new, steps)
         for sender in self._senders:
-            sender.later("send", {**new, "minutes": minutes}, steps)
-
-    def conclude(self, figures: Figures, steps: int) -> None:
-        """Send the results of the whole run to services, once, as ``final/NAME``."""
-        for sender in self._senders:
-            sender.later("send_final", {f"final/{name}": value for name, value in figures.items()}, steps)
+            sender.send({**new, "minutes": minutes}, steps)
 
     def sync(self) -> None:
         """Wait until everything that was added is on the disk, without waiting for services."""
@@ -120,7 +114,7 @@ class _TensorBoard:
     events of a killed process and fails with a traceback on a full disk.
     """
 
-    def __init__(self, folder: Path, steps: int, config: RunConfig) -> None:
+    def __init__(self, folder: Path, steps: int) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from tensorboard.compat.proto.event_pb2 import Event, SessionLog
@@ -135,11 +129,6 @@ class _TensorBoard:
         self._write(0, file_version="brain.Event:2")
         if steps:
             self._write(steps + 1, session_log=SessionLog(status=SessionLog.START))
-        charts = {
-            f"games won against {name}": ["Margin", list(interval_metrics(name))]
-            for name in config.evaluation.opponents
-        }
-        self._write(0, summary=summary.custom_scalars({"evaluation": charts}))
 
     def _write(self, steps: int, **contents: Any) -> None:
         event = self._event(wall_time=time.time(), step=steps, **contents)
@@ -167,11 +156,8 @@ class Service(Protocol):
     def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
         """Begin a run, named like its folder, or resume a known one; return the name that identifies it."""
 
-    def send(self, metrics: Figures, steps: int) -> None:
+    def send(self, metrics: Mapping[str, float], steps: int) -> None:
         """Send metrics after so many steps."""
-
-    def send_final(self, figures: Figures, steps: int) -> None:
-        """Send the results of the whole run."""
 
     def end(self) -> None:
         """End the run, or this part of it."""
@@ -196,11 +182,8 @@ class _Wandb:
         self._run.define_metric("*", step_metric="steps")
         return str(self._run.id)  # in a sweep of W&B, its own
 
-    def send(self, metrics: Mapping[str, Any], steps: int) -> None:
+    def send(self, metrics: Mapping[str, float], steps: int) -> None:
         self._run.log({"steps": steps, **metrics})
-
-    def send_final(self, figures: Figures, steps: int) -> None:
-        self._run.summary.update(dict(figures))
 
     def end(self) -> None:
         self._run.finish()
@@ -217,19 +200,13 @@ class _Mlflow:
         mlflow.set_experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT))
         self._mlflow: Any = mlflow
         self._id = mlflow.start_run(run_id=known, run_name=folder.name).info.run_id
-        values = [(key, str(value)[:500]) for key, value in flattened(configuration).items()]
-        for first in range(0, len(values) if known is None else 0, 100):  # a server takes 100 at once
-            mlflow.log_params(dict(values[first : first + 100]))
+        if known is None:
+            mlflow.log_params(flattened(configuration))
         return str(self._id)
 
-    def send(self, metrics: Figures, steps: int) -> None:
-        numbers = {re.sub(r"[^\w\-./ ]", "_", name): value for name, value in metrics.items()}
-        self._mlflow.log_metrics(numbers, step=steps)
-
-    def send_final(self, figures: Figures, steps: int) -> None:
-        texts = {name: value for name, value in figures.items() if isinstance(value, str)}
-        self._mlflow.set_tags(texts)
-        self.send({name: value for name, value in figures.items() if name not in texts}, steps)
+    def send(self, metrics: Mapping[str, float], steps: int) -> None:
+        allowed = {re.sub(r"[^\w\-./ ]", "_", name): value for name, value in metrics.items()}
+        self._mlflow.log_metrics(allowed, step=steps)
 
     def end(self) -> None:
         self._mlflow.end_run()
@@ -251,9 +228,9 @@ class Sender:
         self._thread = threading.Thread(target=self._work, args=(folder, config), daemon=True)
         self._thread.start()
 
-    def later(self, method: str, *arguments: Any) -> None:
-        """Put a call of a method into the queue."""
-        self._put(lambda: getattr(self._service, method)(*arguments))
+    def send(self, metrics: Mapping[str, float], steps: int) -> None:
+        """Send metrics after so many steps, when the service has taken the earlier ones."""
+        self._put(lambda: self._service.send(metrics, steps))
 
     def close(self) -> None:
         """End the run at the service; wait a while for the remaining calls."""

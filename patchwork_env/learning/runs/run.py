@@ -37,14 +37,19 @@ from patchwork_env.learning.runs.checkpoints import (
     save_checkpoint,
     write_policy,
 )
-from patchwork_env.learning.runs.evaluations import choose_best, forget_later, metrics, record
+from patchwork_env.learning.runs.evaluations import (
+    candidates,
+    choose_best,
+    forget_best,
+    forget_later,
+    record,
+)
 from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,
     FINAL,
     VERSIONS_FILE,
     best_file,
-    candidate_folders,
     evaluation_files,
 )
 from patchwork_env.learning.runs.loggers import Log, check_tracker
@@ -63,8 +68,8 @@ def loop(run: Run) -> None:
     """Train a run to its end, with any algorithm."""
     run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
     while not run.trainer.is_done:
-        with run.uninterrupted():
-            run.log(run.trainer.step())  # plays some games and learns from them
+        run.log(run.trainer.step())  # plays some games and learns from them
+        system.stop_if_asked()
         run.save_if_due()
         run.evaluate_if_due()
     run.finish()
@@ -196,13 +201,6 @@ class Run:
             ) from None
         return exit_code
 
-    @contextmanager
-    def uninterrupted(self) -> Iterator[None]:
-        """Let signals take effect only before and after the block, which changes the trainer."""
-        system.stop_if_asked()
-        yield
-        system.stop_if_asked()
-
     def log(self, metrics: Mapping[str, float]) -> None:
         """Log the metrics of an iteration, and show some of them on the progress bar."""
         self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
@@ -223,6 +221,7 @@ class Run:
         if trainer.is_done or trainer.steps <= max(evaluation_files(self.folder), default=0):
             return
         if settings.every is not None and trainer.iteration % settings.every == 0:
+            self._save()  # the policy is measured again if it is among the best
             for result in self._evaluate(settings.games):
                 counts = f"step {trainer.steps:>10,}  {trainer.seconds / 60:5.1f} min"
                 self._bar.print(f"{counts}  {result.summary()}")
@@ -238,17 +237,13 @@ class Run:
                 f"final policy: {self.folder / FINAL}"
             )
             return
-        best_file(self.folder).unlink(missing_ok=True)  # that of an earlier end; without it, none is finished
+        forget_best(self.folder)  # that of an earlier end; a run is finished when it has one
         self._save()
         final = write_policy(self.folder / FINAL, trainer.write_final)
         self._bar.close()
         rate = trainer.steps / trainer.seconds
         print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
-        weights = hash_of_weights(final)
-        results = self._evaluate(self.config.evaluation.final_games, weights)
-        figures = {key.partition("/")[2]: value for one in results for key, value in metrics(one).items()}
-        concluded: dict[str, float | str] = {**figures, "minutes": minutes, "weights": weights}
-        self._log.conclude(concluded, trainer.steps)
+        results = self._evaluate(self.config.evaluation.final_games, hash_of_weights(final))
         for result in results:
             print(result.table())
         if results:
@@ -284,7 +279,7 @@ class Run:
         ``results`` are kept.
         """
         games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
-        folders = candidate_folders(self.folder)
+        folders = candidates(self.folder, self.config.game)
         measured = dict.fromkeys(folders, results)
         if len(folders) > 1:
             players = {steps: self.trainer.stored_agent(folder) for steps, folder in folders.items()}

@@ -163,7 +163,7 @@ def test_all_mistakes_with_their_sources(message):
         ("ppo:", "ppo is None: it must be a section"),
         (f"description: {'x' * 9999}", "String should have at most 1000 characters"),
         ("game: chess", "game is 'chess'; ppo learns patchwork"),
-        ("algorithm: dqn", "algorithm is 'dqn'; known are alphazero, maskable_ppo, ppo,"),
+        ("algorithm: dqn", "algorithm is 'dqn'; allowed are 'alphazero', 'maskable_ppo', 'ppo',"),
         ("algorithm: ppi", "algorithm is 'ppi'; did you mean 'ppo'?"),
         ("special_patches: 2015", "special_patches is 2015: Input should be 'revised' or '2014'"),
         ("evaluation: {games: 3}", "evaluation.games is 3: Input should be a multiple of 2"),

@@ -167,7 +167,7 @@ def test_a_tournament_goes_on_and_ends_as_without_a_cluster(tmp_path, capsys):
         assert tournament.main([*game, "--workers", "1", "--out", str(folder)]) == 0
     for block in sorted((shared / "blocks").iterdir())[1:]:
         block.unlink()
-    assert tournament.main([*game, "--cluster", "local", "--out", str(shared)]) == 0
+    assert tournament.main([*game, "--workers", "local", "--out", str(shared)]) == 0
     assert (shared / "games.csv").read_text() == (alone / "games.csv").read_text()
 
 
@@ -184,7 +184,7 @@ def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
     """With a Ray of its own, by the command."""
     (tmp_path / "players.py").write_text(SLOW)
     command = ["patchwork_env", "tournament", "random", "greedy", "players:slow", "--games", 8]
-    with program(*command, "--out", tmp_path / "t", "--cluster", "local", folder=tmp_path) as process:
+    with program(*command, "--out", tmp_path / "t", "--workers", "local", folder=tmp_path) as process:
         assert wait_until(lambda: list(tmp_path.glob("t/blocks/*")), 180)
         output = output_after(process, signal.SIGTERM)
     assert "stopped by SIGTERM" in output
@@ -196,7 +196,7 @@ def test_a_cluster_that_is_not_there(tmp_path):
     command = [sys.executable, "-m", "training.evaluate", "greedy", "--against", "random", "--games", "4"]
     environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
     environment |= {"PYTHONPATH": str(ROOT)}
-    command += ["--cluster", "127.0.0.1:1"]
+    command += ["--workers", "127.0.0.1:1"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "'127.0.0.1:1'" in done.stderr

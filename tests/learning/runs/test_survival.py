@@ -290,7 +290,7 @@ def spoil(path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (in_state(steps="x"), "steps is 'x'; the folder is that of step"),
+        (in_state(steps="x"), "steps must be an integer, not 'x'"),
         (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
         (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
         (in_state(opponents=[3] * 4), "is damaged"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ import torch
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import check_running
 from patchwork_env.agents.checkpoints import read_checkpoint
-from patchwork_env.agents.networks import PolicyAgent, network_class, read_network, write_policy
+from patchwork_env.agents.networks import PolicyAgent, read_network, write_policy
 from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
@@ -41,7 +41,7 @@ class AlphaZeroTrainer(RemoteTrainer):
         settings, threads = config.alphazero, ThreadPool(config.threads)
         super().__init__(config)
         torch.manual_seed(config.seed)
-        self.network = _new_network(config)
+        self.network = PatchworkNetwork(config.network)
         self.network.to(self.device)
         self.self_play = _new_self_play(config, settings.num_envs, config.seed, threads)
         self.learner = AlphaZeroLearner(self.network, settings, threads)
@@ -53,7 +53,7 @@ class AlphaZeroTrainer(RemoteTrainer):
     @staticmethod
     def play_job(work: IterationWork, job: SelfPlayJob) -> SelfPlayResult:
         """Play the turns of an iteration in each game of a job."""
-        config, network = work.config, _new_network(work.config)
+        config, network = work.config, PatchworkNetwork(work.config.network)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in work.weights.items()})
         self_play = _new_self_play(config, len(job.stats["counts"]), 0)
         self_play.env.restore(dict(job.games))
@@ -146,11 +146,6 @@ class SelfPlayResult(NamedTuple):
     stats: trainer.Arrays
     examples: Examples
     ended: Ended
-
-
-def _new_network(config: AlphaZeroConfig) -> PatchworkNetwork:
-    network = network_class(config.game)(config.network)
-    return cast(PatchworkNetwork, network)
 
 
 def _new_self_play(

@@ -17,11 +17,8 @@ from torch import Tensor
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_between
-from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
-from patchwork_env.core.rules import Rules
 from patchwork_env.errors import ConfigError
-from patchwork_env.games import part_of
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 
 State = dict[str, Any]  # a nested dictionary with tensors, and values that JSON can hold; no name has a slash
@@ -123,16 +120,8 @@ def prefixed(group: str, metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def make_trainer(config: RunConfig) -> Trainer:
-    """Return the trainer of a configuration.
-
-    ConfigError if PyTorch cannot use the device, or there is not enough memory.
-    """
-    try:
-        trainer: Trainer = trainer_class(config)(config)
-    except (MemoryError, RuntimeError) as error:  # PyTorch has no error of its own for memory
-        if not isinstance(error, MemoryError) and "alloc" not in str(error):
-            raise
-        raise ConfigError(f"the games and networks need more memory than there is: {error}") from None
+    """Return the trainer of a configuration; ConfigError if PyTorch cannot use the device."""
+    trainer: Trainer = trainer_class(config)(config)
     return trainer
 
 
@@ -146,12 +135,6 @@ def usable_device(name: str) -> str:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"device is {name!r}, which PyTorch cannot use here: {reason}") from None
     return name
-
-
-def statistics_of_games(rules: Rules, finals: States) -> dict[str, float]:
-    """Return mean figures of ``(k,)`` games that are over; empty without games."""
-    statistics: dict[str, float] = part_of(rules.name, "figures").statistics_of_games(finals)
-    return statistics
 
 
 # --- states, as a file of JSON and one of tensors -----------------------------------------------------------

@@ -114,11 +114,7 @@ class PpoConfig(PpoRun):
 
 
 class MaskablePpo(PpoLearning):
-    """MaskablePPO of sb3-contrib with the network of the game; every game has a learner and an opponent.
-
-    In ``fixed_fraction`` of the games the opponent is one of the agents ``fixed_opponents``, in the games of
-    the league it is a past self, and in the others the present self.
-    """
+    """MaskablePPO of sb3-contrib with the network of the game, against the present self and past ones."""
 
     num_envs: Fixed[keys.Size] = 64
     """Number of games that are played at the same time."""
@@ -129,23 +125,14 @@ class MaskablePpo(PpoLearning):
     minibatch_size: keys.Several = 512
     """Number of decisions in a gradient step, which divides that of an iteration; ``batch_size`` of
     sb3-contrib."""
-    fixed_fraction: keys.Fraction = 0.0
-    """Share of the games, 0 to 1, that are played against ``fixed_opponents``."""
-    fixed_opponents: Fixed[keys.Specs] = ()
-    """Specs of the agents that are the opponents in these games, in turn."""
 
     @model_validator(mode="after")
-    def _check_combinations(self) -> MaskablePpo:
+    def _check_minibatch_size(self) -> MaskablePpo:
         samples = self.num_envs * self.rollout_steps
         if samples % self.minibatch_size:
             raise ValueError(
                 f"num_envs * rollout_steps is {samples}; "
                 f"it must be a multiple of minibatch_size, {self.minibatch_size}"
-            )
-        if (self.fixed_fraction > 0) != bool(self.fixed_opponents):
-            raise ValueError(
-                f"fixed_fraction is {self.fixed_fraction} and fixed_opponents are "
-                f"{list(self.fixed_opponents)}; give both or neither"
             )
         return self
 
@@ -158,15 +145,3 @@ class MaskablePpoConfig(PpoRun):
     algorithm: Literal["maskable_ppo"] = "maskable_ppo"
     """The algorithm that learns."""
     maskable_ppo: MaskablePpo = MaskablePpo()
-
-    @model_validator(mode="after")
-    def _check_opponents(self) -> MaskablePpoConfig:
-        opponents = list(self.maskable_ppo.fixed_opponents)
-        if self.is_solo and opponents:
-            raise ValueError(f"maskable_ppo.fixed_opponents are {opponents}; {self.game} is learned alone")
-        fixed, past = self.maskable_ppo.fixed_fraction, self.league.fraction
-        if fixed + past > 1:
-            raise ValueError(
-                f"maskable_ppo.fixed_fraction {fixed} and league.fraction {past} are more than all games"
-            )
-        return self

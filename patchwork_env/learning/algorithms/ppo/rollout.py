@@ -52,7 +52,7 @@ class SampledActions(NamedTuple):
     log_probabilities: npt.NDArray[np.float32]  # (n,), of the actions
     values: npt.NDArray[np.float32]  # (n,), the returns that the players to move expect
     successor_values: npt.NDArray[np.float32]  # (n, *successor_values_shape), of the first policy
-    kept: list[KeptStates]  # the states of the first policy, in their order
+    kept: Sequence[KeptStates]  # the states of the first policy, in their order
 
 
 def choose(
@@ -81,18 +81,19 @@ def choose(
             successor_values[rows] = found
         return evaluation
 
-    def work(share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]]) -> _Answers:
+    def work(
+        share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]],
+    ) -> tuple[list[Evaluation], KeptStates]:
         """Encode a share of the states at once; its first part is one of the first policy's."""
         encoded = network.encode_fully(states[np.concatenate([rows for _, rows in share])], shared)
         ends = np.cumsum([len(rows) for _, rows in share])
         listed = [encoded.part(end - len(rows), end) for (_, rows), end in zip(share, ends, strict=True)]
-        found = [ask(*part, own) for part, own in zip(share, listed, strict=True)]
-        return _Answers(found, kept(listed[0]))
+        return [ask(*part, own) for part, own in zip(share, listed, strict=True)], kept(listed[0])
 
     shares = [parts[member :: threads.size] for member in range(threads.size)]
     rows = np.concatenate([rows for share in shares for _, rows in share])
-    answers = threads.map(work, shares)
-    evaluations = [evaluation for answer in answers for evaluation in answer.evaluations]
+    answers, states_kept = zip(*threads.map(work, shares), strict=True)
+    evaluations = [evaluation for answer in answers for evaluation in answer]
     counts, actions, log_probabilities, values = map(np.concatenate, zip(*evaluations, strict=True))
     chosen = ragged.sample(counts, log_probabilities, random.random(len(states))[rows])
     order = np.argsort(rows)  # back to the order of the states
@@ -101,13 +102,8 @@ def choose(
         log_probabilities[chosen][order],
         values[order],
         successor_values,
-        [answer.kept for answer in answers],
+        states_kept,
     )
-
-
-class _Answers(NamedTuple):
-    evaluations: list[Evaluation]
-    kept: KeptStates  # of the first part
 
 
 class SelfPlay:

@@ -12,9 +12,9 @@ from patchwork_env.agents import Agent
 from patchwork_env.agents.compiled import aligned_records, arrays_of, write_weights
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.core.random import Streams
-from patchwork_env.games import part_of, rules_of
+from patchwork_env.games import part_of
 from patchwork_env.learning.algorithms.common.gradients import ThreadPool
-from patchwork_env.learning.algorithms.common.trainer import Arrays, State, statistics_of_games
+from patchwork_env.learning.algorithms.common.trainer import Arrays, State
 from patchwork_env.learning.algorithms.common.workers import (
     IterationWork,
     RemoteTrainer,
@@ -36,11 +36,6 @@ class TdTrainer(RemoteTrainer):
         self.no_examples = self.game.no_positions
         self._threads = ThreadPool(config.threads)
         self.learner = ValueLearner(self.game.new_module(), config.learning, self._threads)
-
-    def step(self) -> dict[str, float]:
-        metrics = super().step()
-        rate = self.config.learning.games / self.steps_per_iteration * metrics["time/steps_per_second"]
-        return metrics | {"time/games_per_second": rate}
 
     def play_here(self) -> tuple[Positions, Statistics]:
         streams = seed_streams(self.random.integers(2**64, dtype=np.uint64), self.config.learning.games)
@@ -67,7 +62,7 @@ class TdTrainer(RemoteTrainer):
         finals, lengths = (
             np.concatenate([getattr(result, name) for result in results]) for name in ("finals", "lengths")
         )
-        statistics = statistics_of_games(rules_of(self.config.game), finals)
+        statistics: Statistics = part_of(self.config.game, "figures").statistics_of_games(finals)
         if len(lengths):
             statistics["turns_per_game"] = float(lengths.mean())
         statistics["turns"] = float(sum(result.turns for result in results))

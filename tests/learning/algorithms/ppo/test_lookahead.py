@@ -8,8 +8,9 @@ import torch
 from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.networks import read_network
 from patchwork_env.agents.patchwork.policy import network as policy_network
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer, split
-from patchwork_env.learning.config import ConfigError, load_config
+from patchwork_env.learning.config import load_config
 from tests.agents.positions import many_states
 
 SMALL = [
