@@ -1,4 +1,4 @@
-"""Jobs on processes of this machine, or as tasks on a Ray cluster, with the same results.
+"""Parallel jobs, in processes of this machine or as tasks on a Ray cluster, with the same results.
 
 Ray is imported only for a cluster.
 """
@@ -53,11 +53,11 @@ def do_jobs(
 ) -> Iterator[tuple[int, Result]]:
     """Yield the index and the result ``function(shared, job)`` of every job as it ends.
 
-    With one worker, this process does the jobs in order. Otherwise other processes do them, in any order, and
-    an error or a signal stops them at once. They need a function from the top level of a module, and data
-    that can be pickled. PyTorch uses one thread, so that results do not depend on the number of workers.
+    With one worker, this process does the jobs in order. Otherwise other processes do them in any order, and
+    an error or a signal stops them at once. Then the function must be at the top level of a module, and all
+    data must be picklable. PyTorch uses one thread, so that results do not depend on the number of workers.
 
-    WorkerError if a process was killed or could not start, ConnectionError if there is no such cluster.
+    WorkerError if a process was killed or could not start, ConnectionError if the cluster cannot be used.
     """
     check_workers(workers)
     if isinstance(workers, str):
@@ -172,17 +172,17 @@ def connected(address: str, workers: int) -> Iterator[Any]:
         yield ray
         return
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Ray 2.60 warns if it is not set
-    os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))  # by default without bound
+    os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))  # unlimited by default
     own = {"num_cpus": workers, "include_dashboard": False} if address == "local" else {}
     host, colon, port = address.rpartition(":")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        if colon:  # where nothing listens, Ray waits ten minutes
+        if colon:  # Ray itself would wait ten minutes for a server
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         ray.init(address=address, log_to_driver=False, **own)
     except (OSError, ValueError, OverflowError, RuntimeError, ray.exceptions.AuthenticationError) as error:
-        raise ConnectionError(f"cluster.address is {address!r}: no Ray that can be used: {error}") from None
-    if threading.current_thread() is threading.main_thread():  # Ray has taken SIGTERM for itself
+        raise ConnectionError(f"the Ray cluster {address!r} cannot be used: {error}") from None
+    if threading.current_thread() is threading.main_thread():  # Ray has replaced the handler
         signal.signal(signal.SIGTERM, before)
     try:
         yield ray
@@ -191,7 +191,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 
 
 class RayPool:
-    """The processors of the cluster to which ``ray`` is connected; each does one job at a time, as a task.
+    """Runs jobs as tasks on the cluster to which ``ray`` is connected, one at a time per processor.
 
     At most ``most`` jobs run at the same time. Ray repeats a job whose process or node is lost, up to
     ``RETRIES`` times. After ``patience`` seconds without any processor a NoWorkersError is raised. Jobs and
@@ -208,7 +208,7 @@ class RayPool:
     ) -> Iterator[tuple[int, Result]]:
         """Yield the index and the result of every job as it ends; an early end cancels the others.
 
-        WorkerError if Ray gave up a job, or :meth:`cancel` was called.
+        WorkerError if Ray gave up on a job, or :meth:`cancel` was called.
         """
         work, errors = self._ray.put(self._ray.cloudpickle.dumps((function, shared))), self._ray.exceptions
         self._seen = time.monotonic()  # the last time at which there was a processor
@@ -219,9 +219,7 @@ class RayPool:
             raise error.cause or WorkerError(str(error)) from error
         except errors.RayError as error:
             times = f"a job lost its process {RETRIES + 1} times ({type(error).__name__})"
-            raise WorkerError(
-                f"{times}: killed, perhaps for lack of memory, or lost with its node"
-            ) from error
+            raise WorkerError(f"{times}, perhaps for lack of memory or with its node") from error
         finally:
             self.cancel()
 

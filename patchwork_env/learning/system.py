@@ -29,7 +29,7 @@ from patchwork_env.errors import InUseError, StorageError
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 """The error numbers of file systems without locks, as on some clusters."""
 _PATIENCE = 1.0
-"""The seconds to wait for the lock: children of a killed process may hold it for a moment."""
+"""The seconds to wait for the lock, which children of a killed process may hold for a moment."""
 
 
 @contextmanager
@@ -48,14 +48,14 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise StorageError(f"cannot write to {folder}: {error.strerror}") from None
-        print(f"{folder} cannot be locked ({error.strerror}): do not use it twice", file=sys.stderr)
+        print(f"{folder} cannot be locked ({error.strerror}): no other process may use it", file=sys.stderr)
     try:
         yield
     finally:
         lock.release()
 
 
-# --- signals that take effect only where nothing is half done -----------------------------------------------
+# --- signals that take effect between two steps -------------------------------------------------------------
 
 # Python handles signals in the main thread; in any other thread, these functions do nothing.
 
@@ -66,7 +66,7 @@ _ECHO_SECONDS = 1.0
 
 
 class Interruption(BaseException):
-    """A signal, by its number, stops the process; after a second one ``at_once``, with work half done."""
+    """A signal, by its number, stops the process; the second one does so ``at_once``, in mid-step."""
 
     def __init__(self, number: int, at_once: bool = False) -> None:
         super().__init__(signal.Signals(number).name)
@@ -111,11 +111,11 @@ def signals_interrupt() -> Iterator[None]:
 
 
 def stop_if_asked() -> None:
-    """Raise :class:`Interruption` if a signal has come; call this often, where nothing is half done."""
+    """Raise :class:`Interruption` if a signal has arrived; call this often, between two steps."""
     if _request is not None and not _request.is_met and _in_main_thread():
         _request.is_met = True
         for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)  # another one must not disturb saving
+            signal.signal(number, signal.SIG_IGN)  # no further signal disturbs saving
         raise Interruption(_request.number)
 
 
@@ -124,9 +124,7 @@ def _note(number: int, _frame: FrameType | None) -> None:
     if _request is None:
         _request = _Request(number, time.monotonic())
         # The signal may have interrupted a print, within which print cannot be called again.
-        text = (
-            f"\n{signal.Signals(number).name}: stops when nothing is half done; once more to stop at once\n"
-        )
+        text = f"\n{signal.Signals(number).name}: stops after this step; send it again to stop at once\n"
         with suppress(OSError):  # the terminal is closed
             os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, text.encode())
     elif time.monotonic() - _request.time > _ECHO_SECONDS:

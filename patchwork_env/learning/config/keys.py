@@ -127,12 +127,12 @@ class League(Section):
     snapshot_every: Positive = 10
     """Number of iterations between two snapshots of the policy."""
     size: Size = 20
-    """Largest number of snapshots that are kept; the oldest one makes way for a new one."""
+    """Largest number of snapshots that are kept; a new one replaces the oldest."""
     opponents: Size = 4
     """Number of different snapshots that are opponents at the same time."""
     choice: Literal["uniform", "hard", "even"] = "hard"
-    """Which snapshots are drawn as opponents more often: ``uniform`` prefers none, ``hard`` those that beat
-    the policy most often, ``even`` those that win about half of their games against it."""
+    """Snapshots that are drawn as opponents more often: ``uniform`` prefers none, ``hard`` the ones that beat
+    the policy most often, ``even`` the ones that win about half of their games against it."""
     half_life: Positive = 20
     """Number of iterations after which the result of a game against a snapshot counts half as much."""
 
@@ -143,8 +143,8 @@ class Evaluation(Section):
     every: Positive | None = 20
     """Number of iterations between two evaluations; null evaluates only at the end."""
     seed: Seed = 1
-    """Seed of the circles or decks, and of the players; with the same seed, runs are measured on the same
-    ones. It is not that of ``evaluate``, which therefore measures a policy on other ones."""
+    """Seed of the circles or decks, and of the players; runs with the same seed are measured on the same
+    ones. ``evaluate`` has another default, so it measures a policy on other ones."""
     games: EvenSize = 200
     """Number of games against each opponent in an evaluation during the run."""
     final_games: EvenSize = 1000
@@ -157,15 +157,15 @@ class Cluster(Section):
     """Self-play by workers of a Ray cluster; the games do not depend on the number of workers."""
 
     address: Annotated[str, Field(min_length=1, max_length=1000)] = "local"
-    """``local`` starts a Ray for this run alone, ``auto`` finds the cluster of this machine, and
-    ``host:port`` names a cluster."""
+    """``local`` starts a Ray cluster for this run alone, ``auto`` finds the one of this machine, and
+    ``host:port`` names another."""
     workers: Count = 0
     """Number of workers, of one processor each; with 0 the run plays in its own process and needs no Ray."""
     games_per_job: Size = 64
     """Number of games that a worker gets at a time; larger jobs cost the learner less time to hand out."""
     ahead: bool = False
     """Whether workers play the games of the next iteration while the learner learns, with weights that are
-    one iteration older, or wait for the new weights."""
+    one iteration older. Otherwise they wait for the new weights."""
     patience: Rate = 120.0
     """Seconds without any processor in the cluster after which the run ends with an error."""
 
@@ -210,7 +210,7 @@ class RunConfig(Section):
     algorithm: str = ""
     """The algorithm that learns."""
     special_patches: Fixed[SpecialPatches] = "revised"
-    """Print of Patchwork's time track, which says where special patches lie: ``revised``, or that of
+    """Print of Patchwork's time track, which determines the places of special patches: ``revised`` or
     ``2014``."""
     seed: Seed = 0
     """Seed of everything random in training; evaluations have a seed of their own."""
@@ -228,8 +228,8 @@ class RunConfig(Section):
     """The device on which PyTorch learns: ``cpu``, ``cuda`` or another of its names; ``auto`` takes a GPU if
     there is one."""
     tracker: Trackers = ("tensorboard",)
-    """Places for metrics besides ``metrics.jsonl``, one name or several: ``tensorboard`` is a file in the
-    folder of the run, ``wandb`` and ``mlflow`` are services; ``none`` stores them nowhere else."""
+    """Trackers of metrics besides ``metrics.jsonl``, one name or several: ``tensorboard`` is a file in the
+    folder of the run, ``wandb`` and ``mlflow`` are services; ``none`` disables them."""
     evaluation: Evaluation = Evaluation()
 
     @property
@@ -244,7 +244,7 @@ class RunConfig(Section):
 
     @property
     def training_options(self) -> dict[str, Any]:
-        """The options of the games to learn from; chance decides who begins where that is an option."""
+        """The options of the games to learn from; the first player is random where that is an option."""
         return self._of_game({"special_patches": self.special_patches, "first_player": "random"})
 
     def _of_game(self, options: dict[str, Any]) -> dict[str, Any]:

@@ -58,13 +58,13 @@ _KINDS = {"tuple_type": "it must be a list", "model_type": "it must be a section
 
 
 _EARLIER_MARGINS = {"margin_scale": 40.0, "margin_cut": 1.0}
-"""The meaning of a stored run that lacks these keys; ``td`` has never cut margins."""
+"""The values of a stored run without these keys; ``td`` has never clipped margins."""
 
 
 def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bool = False) -> RunConfig:
-    """Read a configuration: defaults, then a file, then overrides, the last of each key.
+    """Read a configuration from defaults, a file and overrides; later values replace earlier ones.
 
-    The description of the file is left out if an override changes what is learned.
+    The file's description is dropped if an override changes what is learned.
 
     Args:
         source: The name of a shipped configuration, or the path of a YAML file, such as that of a run.
@@ -81,7 +81,7 @@ def load_config(source: str | Path, overrides: Sequence[str] = (), *, stored: bo
         tree["reward"] = _EARLIER_MARGINS | tree["reward"]
     keys = [_apply_override(tree, text) for text in as_texts(overrides, "overrides", ConfigError)]
     if "description" not in keys and any(map(changes_learning, keys)):
-        tree.pop("description", None)  # it describes the configuration without the change
+        tree.pop("description", None)  # it describes the unchanged configuration
     try:
         kind = _config_class(tree.get("algorithm", DEFAULT_ALGORITHM), tree.get("game"))
     except ConfigError as error:
@@ -140,7 +140,7 @@ def _merged(default: Any, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-# --- what there is ------------------------------------------------------------------------------------------
+# --- algorithms and files -----------------------------------------------------------------------------------
 
 
 @cache
@@ -151,7 +151,7 @@ def algorithms() -> Mapping[str, type[RunConfig]]:
 
 def _config_class(algorithm: Any, game: Any) -> type[RunConfig]:
     """Return the configuration class of an algorithm, which must learn the game; import no other."""
-    if algorithm not in tuple(_CONFIGS):  # an unhashable value, too
+    if algorithm not in tuple(_CONFIGS):  # which may be unhashable
         raise ConfigError(f"algorithm is {short_repr(algorithm)}; {did_you_mean(str(algorithm), _CONFIGS)}")
     kind: type[RunConfig] = resolve_name(_CONFIGS[algorithm])
     if game not in kind.GAMES:
@@ -174,7 +174,7 @@ def find_config(source: str | Path) -> Path:
         raise ConfigError(f"a configuration is a name or a path, not {short_repr(source)}")
     path = Path(source)
     shipped = {file.stem: file for file in sorted(CONFIGS.glob("*.yaml"))}
-    if os.path.isfile(path):  # False for a name that is too long, too
+    if os.path.isfile(path):  # False also for a name that is too long
         return path
     if str(source) in shipped:
         return shipped[str(source)]
@@ -187,7 +187,7 @@ def find_config(source: str | Path) -> Path:
 
 
 def _source(key: str, path: Path, overrides: Sequence[str]) -> str:
-    """Return the source of a key's value: the last override that concerns it, or else the file."""
+    """Return the source of a key's value: the last override of it, or else the file."""
     location = key.split(".") if key else []
     for override in reversed(overrides):
         changed = override.partition("=")[0].split(".")
@@ -322,8 +322,8 @@ class _YamlLoader(yaml.SafeLoader):
     """YAML in which ``1e-3`` is a number, no key appears twice, and there are no aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Read a value with everything in it."""
-        if self.check_event(yaml.AliasEvent):  # a few can expand to text of any length
+        """Read a node and its children."""
+        if self.check_event(yaml.AliasEvent):  # a few of them can expand to a document of any size
             raise yaml.YAMLError("aliases (*name) are not allowed: repeat the value")
         node = super().compose_node(parent, index)
         if isinstance(node, yaml.MappingNode):
@@ -340,7 +340,7 @@ _YamlLoader.add_implicit_resolver(
 
 
 def parse_yaml(text: str) -> Any:
-    """Parse YAML as in configurations; every mistake is a ValueError of one line."""
+    """Parse YAML as in configurations; ValueError with a message of one line for every mistake."""
     if not isinstance(text, str):
         raise ValueError(f"YAML is a str, not {short_repr(text)}")
     try:
@@ -349,7 +349,7 @@ def parse_yaml(text: str) -> Any:
         mark, problem = error.problem_mark, one_line(str(error.problem))
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ValueError(f"{where}{problem}") from None
-    except Exception as error:  # a tag such as !!bool can raise any
+    except Exception as error:  # a tag such as !!bool may raise any error
         reason = (
             "" if isinstance(error, yaml.YAMLError) else f"a value cannot be read: {type(error).__name__}: "
         )

@@ -142,7 +142,7 @@ def read_result(path: Path) -> RunResult:
     if not path.exists():
         raise FileNotFoundError(f"there is no run {path}")
     if not config.is_file():
-        raise FileNotFoundError(f"{path} is no run: it holds no {CONFIG_FILE}")
+        raise FileNotFoundError(f"{path} is not a run: it holds no {CONFIG_FILE}")
     text = read_text(config)
     try:
         configuration = parse_yaml(text)

@@ -29,7 +29,7 @@ from patchwork_env.learning.runs.folder import (
 TRAINER_FILES = ("trainer.json", "trainer.safetensors")
 """The files of a checkpoint that only a resumed run reads."""
 _TRAINER_JSON, _TRAINER_TENSORS = TRAINER_FILES
-_KEPT = 2  # how many of the newest checkpoints keep the files that a run needs to be resumed
+_KEPT = 2  # the number of the newest checkpoints that keep these files
 
 
 def free_folder(base: Path) -> Path:
@@ -45,8 +45,8 @@ def free_folder(base: Path) -> Path:
 def begin_run(run: Path, trainer: Trainer) -> None:
     """Write the first checkpoint of a run into its new folder, and then its configuration.
 
-    So a folder with a configuration always has a checkpoint to resume from. A folder that cannot be written
-    is deleted.
+    So a folder with a configuration always has a checkpoint to resume from. If it cannot be written, the
+    folder is deleted.
     """
     try:
         save_checkpoint(run, trainer)
@@ -101,7 +101,7 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
             if (old := contents["fixed"].get(key, value)) != value:
                 raise ConfigError(
                     f"{key} is {short_repr(value)}, and {short_repr(old)} in {folder}: "
-                    "it stays as it is for a whole run"
+                    "it cannot change within a run"
                 )
         file = folder / _TRAINER_TENSORS
         if hash_of_weights(file) != contents["tensors"]:
@@ -109,7 +109,7 @@ def load_checkpoint(run: Path, trainer: Trainer) -> Path:
         trainer.load_state_dict(join(contents["state"], load_file(file)))
     except ConfigError:
         raise
-    except Exception as error:  # the file may hold anything, and reach any part of the trainer
+    except Exception as error:  # a file may contain anything and cause any error
         reason = one_line(str(error), 500)
         way_on = f"; delete it to resume from {others[-1]}" if others else ""
         raise ValueError(f"{folder} is damaged, or of another version: {reason}{way_on}") from None

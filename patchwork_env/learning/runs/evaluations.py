@@ -1,4 +1,4 @@
-"""The evaluations of a run: a file with figures and sample games for each, and metrics."""
+"""The evaluations of a run: files of figures and sample games, metrics, and the best policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files in the folder of a run; needs nothing that trains.
+"""The files in the folder of a run, for code that does not train.
 
     RUN/config.yaml                    the whole configuration; it is written after the first checkpoint
     RUN/checkpoints/step_0000655360/   checkpoint.json, weights.safetensors: a policy, which is an agent
@@ -68,7 +68,7 @@ def best_file(run: Path) -> Path:
 def read_versions(run: Path) -> list[dict[str, Any]]:
     """Return the ``steps``, ``commit``, versions and ``machine`` of every start of a run.
 
-    Other lines, such as one that a killed process left half written, are left out.
+    Other lines, such as the incomplete one of a killed process, are skipped.
     """
     path = run / VERSIONS_FILE
     lines = read_text(path).splitlines() if path.is_file() else []
@@ -78,7 +78,7 @@ def read_versions(run: Path) -> list[dict[str, Any]]:
 def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
     """Return the lines of ``metrics.jsonl``: ``steps``, ``minutes`` and metrics, all numbers.
 
-    Figures are None for other lines, such as one that a killed process left half written.
+    Figures are None for other lines, such as the incomplete one of a killed process.
     """
     for line in text.splitlines(keepends=True):
         figures = _object(line) if line.endswith("\n") else {}

@@ -110,8 +110,8 @@ def _cut_back(path: Path, steps: int) -> dict[str, float]:
 class _TensorBoard:
     """A file of TensorBoard's events, by TensorBoard's own writer of records.
 
-    TensorBoard drops later events of earlier attempts. ``SummaryWriter`` would write in a thread, which loses
-    events of a killed process and fails with a traceback on a full disk.
+    TensorBoard drops later events of earlier attempts. PyTorch's ``SummaryWriter`` writes in a thread, which
+    loses events of a killed process and fails with a traceback on a full disk.
     """
 
     def __init__(self, folder: Path, steps: int) -> None:
@@ -144,7 +144,7 @@ class _TensorBoard:
 PROJECT = "patchwork-env"
 """The project, or experiment, of all runs, if the environment variables of a client name no other."""
 
-_MOST_WAITING = 10_000  # the calls that wait for a service that does not answer; later ones are left out
+_MOST_WAITING = 10_000  # the most calls that wait for a service; further ones are dropped
 _SECONDS_AT_END = 30.0  # the time that a service has for the remaining calls when the run ends
 
 
@@ -154,7 +154,7 @@ class Service(Protocol):
     NAME: str  # the name of the service, of its client's module, and of the extra that installs it
 
     def begin(self, folder: Path, known: str | None, configuration: dict[str, Any]) -> str:
-        """Begin a run, named like its folder, or resume a known one; return the name that identifies it."""
+        """Begin a run, named like its folder, or resume the ``known`` one; return its id."""
 
     def send(self, metrics: Mapping[str, float], steps: int) -> None:
         """Send metrics after so many steps."""
@@ -180,7 +180,7 @@ class _Wandb:
             settings=wandb.Settings(console="off"),
         )
         self._run.define_metric("*", step_metric="steps")
-        return str(self._run.id)  # in a sweep of W&B, its own
+        return str(self._run.id)  # a sweep of W&B chooses it
 
     def send(self, metrics: Mapping[str, float], steps: int) -> None:
         self._run.log({"steps": steps, **metrics})
@@ -229,7 +229,7 @@ class Sender:
         self._thread.start()
 
     def send(self, metrics: Mapping[str, float], steps: int) -> None:
-        """Send metrics after so many steps, when the service has taken the earlier ones."""
+        """Put metrics after so many steps into the queue."""
         self._put(lambda: self._service.send(metrics, steps))
 
     def close(self) -> None:
@@ -238,7 +238,7 @@ class Sender:
         self._put(None)
         self._thread.join(_SECONDS_AT_END)
         if self._thread.is_alive():
-            self._warn(f"it has not taken everything in {_SECONDS_AT_END:.0f} seconds")
+            self._warn(f"calls are left after {_SECONDS_AT_END:.0f} seconds")
 
     def _put(self, call: Callable[[], object] | None) -> None:
         try:
@@ -275,7 +275,7 @@ class Sender:
     def _warn(self, reason: str) -> None:
         if not self._has_failed:
             self._has_failed = True
-            warning = f"{self._service.NAME} does not get everything ({reason})"
+            warning = f"{self._service.NAME} misses metrics ({reason})"
             print(
-                f"\n{warning}; the run goes on, and {METRICS_FILE} is complete", file=sys.stderr, flush=True
+                f"\n{warning}; the run continues, and {METRICS_FILE} is complete", file=sys.stderr, flush=True
             )

@@ -1,4 +1,4 @@
-"""A training run: the loop, and how a run begins, is resumed, saves, evaluates and ends.
+"""A training run: its loop, new and resumed runs, checkpoints, evaluations and the end.
 
     with new_run(load_config("quick"), Path("runs/mine")) as run:
         run.train()
@@ -66,7 +66,7 @@ _BAR_METRICS = {
 
 def loop(run: Run) -> None:
     """Train a run to its end, with any algorithm."""
-    run.evaluate_if_due()  # a resumed run makes up for an evaluation that was cut short
+    run.evaluate_if_due()  # of a resumed run, whose last evaluation was interrupted
     while not run.trainer.is_done:
         run.log(run.trainer.step())  # plays some games and learns from them
         system.stop_if_asked()
@@ -75,7 +75,7 @@ def loop(run: Run) -> None:
     run.finish()
 
 
-# --- how a run begins and is resumed ----------------------------------------------------------------------
+# --- new and resumed runs ---------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
     """Begin a run in a new or empty folder; the end of the block closes the trainer.
 
     Raises:
-        ConfigError: An opponent or a logger does not exist, or PyTorch cannot use the device.
+        ConfigError: An opponent or a tracker does not exist, or PyTorch cannot use the device.
         MissingExtraError: The client of a tracking service is not installed.
         FileExistsError: The folder holds something.
         StorageError: The folder cannot be written.
@@ -95,7 +95,7 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
             folder.mkdir(parents=True, exist_ok=True)
         with system.exclusive_lock(folder):
             begin_run(folder, trainer)
-            print(f"new run in {folder}; if it is cut off, resume it with {resume}", flush=True)
+            print(f"new run in {folder}; if it is interrupted, resume it with {resume}", flush=True)
             yield Run(folder, trainer)
 
 
@@ -113,7 +113,7 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
         StorageError: The folder cannot be written.
     """
     if not (folder / CONFIG_FILE).is_file():
-        raise FileNotFoundError(f"{folder} is no run: it holds no {CONFIG_FILE}")
+        raise FileNotFoundError(f"{folder} is not a run: it holds no {CONFIG_FILE}")
     with system.exclusive_lock(folder):
         config = load_config(folder / CONFIG_FILE, overrides, stored=True)
         with _trainer(config) as trainer:
@@ -202,7 +202,7 @@ class Run:
         return exit_code
 
     def log(self, metrics: Mapping[str, float]) -> None:
-        """Log the metrics of an iteration, and show some of them on the progress bar."""
+        """Log the metrics of an iteration; show some of them on the progress bar."""
         self._log.add(metrics, self.trainer.steps, self.trainer.seconds / 60)
         notes = [f"{short} {metrics[name]:.2f}" for name, short in _BAR_METRICS.items() if name in metrics]
         self._bar.note = ", ".join(notes)
@@ -273,7 +273,7 @@ class Run:
         return results
 
     def _choose_best(self, results: list[MatchResult]) -> None:
-        """Measure the candidates again, on fresh circles or decks, and keep the best one.
+        """Measure the candidates again, on new circles or decks, and keep the best one.
 
         Their ranks in the evaluations are partly luck. If the final policy is the only candidate, its
         ``results`` are kept.
@@ -299,7 +299,7 @@ class Run:
         self._bar.close()
         if interruption.at_once:
             newest = complete_checkpoints(self.folder)[-1]
-            how = f"at once by {interruption}: what came after {newest} is lost"
+            how = f"at once by {interruption}: everything after {newest} is lost"
         else:
             how = f"by {interruption}: saved {self._save()}"
         print(f"\nstopped {how}\nresume with --resume {quoted(self.folder)}", flush=True)

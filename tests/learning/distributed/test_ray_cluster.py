@@ -1,4 +1,4 @@
-"""The way to Ray.
+"""Connections to Ray clusters.
 
 Runs where Ray is installed: ``make test-older``.
 """
@@ -28,14 +28,14 @@ def test_a_local_cluster_has_a_processor_for_each_worker_and_ends_with_the_conne
 def test_an_address_without_a_cluster_is_named(monkeypatch, address):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with (
-        pytest.raises(ConnectionError, match=rf"cluster\.address is '{address}': no Ray that can be used"),
+        pytest.raises(ConnectionError, match=rf"the Ray cluster '{address}' cannot be used"),
         connected(address, 1),
     ):
         pass
 
 
 def test_signals_stay_with_the_program():
-    """Ray takes SIGTERM for itself when it starts."""
+    """Ray replaces the handler of SIGTERM when it starts."""
     with signals_interrupt():
         before = signal.getsignal(signal.SIGTERM)
         with connected("local", 1):
@@ -51,7 +51,7 @@ def test_a_cluster_of_another_ray_is_named(monkeypatch):
 
     monkeypatch.setattr(ray, "init", refuse)
     with (
-        pytest.raises(ConnectionError, match=r"'auto': no Ray that can be used: Version mismatch"),
+        pytest.raises(ConnectionError, match=r"'auto' cannot be used: Version mismatch"),
         connected("auto", 1),
     ):
         pass

@@ -280,7 +280,7 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
     unfinished = write_run(tmp_path / "unfinished", (0.5,))
     for arguments, message in (
         ([tmp_path / "none"], f"there is no run {tmp_path / 'none'}"),
-        ([tmp_path], "is no run: it holds no config.yaml"),
+        ([tmp_path], "is not a run: it holds no config.yaml"),
         ([first, new], "has no evaluation yet"),
         ([first, other], "met 'greedy', "),
         ([first, other], "'random', 'greedy'; give those to compare with --against"),

@@ -236,7 +236,7 @@ def assert_fails(capsys, arguments, *messages):
 
 
 def test_folders_that_have_no_page(tmp_path, capsys):
-    assert_fails(capsys, [tmp_path], f"{tmp_path} is no run: it holds no config.yaml")
+    assert_fails(capsys, [tmp_path], f"{tmp_path} is not a run: it holds no config.yaml")
     assert_fails(capsys, [tmp_path / "missing"], "is no run")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "quilt").mkdir()

@@ -155,10 +155,10 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
         assert same_runs.start_run(config, run) == 143
     assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
     output, errors = capfd.readouterr()
-    assert "SIGTERM: stops when nothing is half done; once more to stop at once" in errors
+    assert "SIGTERM: stops after this step; send it again to stop at once" in errors
     first = checkpoint(run, 0)
     assert (
-        f"stopped at once by SIGTERM: what came after {first} is lost\nresume with --resume {run}" in output
+        f"stopped at once by SIGTERM: everything after {first} is lost\nresume with --resume {run}" in output
     )
     assert same_runs.checkpoints_of(run) == [first]
 
@@ -297,7 +297,7 @@ def spoil(path):
         (in_newest("trainer.safetensors", spoil), "trainer.safetensors was changed"),
         (in_newest("trainer.safetensors", Path.unlink), "is damaged"),
         (lambda run: shutil.rmtree(run / "checkpoints"), "holds no checkpoint to resume from"),
-        (lambda run: (run / "config.yaml").unlink(), "is no run: it holds no config.yaml"),
+        (lambda run: (run / "config.yaml").unlink(), "is not a run: it holds no config.yaml"),
         ("network.width=9", "network.width is 9, and 8 in"),
         ("ppo.num_envs=9", "ppo.num_envs is 9, and 8 in"),
         ("special_patches=2014", "special_patches is '2014', and 'revised' in"),

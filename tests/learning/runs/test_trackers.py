@@ -55,8 +55,8 @@ def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, w
     wandb.configure_mock(**{f"{where}.side_effect": ConnectionError("no route\nto host")})
     assert train_with(config, tmp_path / "run", "wandb") == 0
     said = capsys.readouterr().err
-    assert said.count("wandb does not get everything (ConnectionError: no route to host)") == 1
-    assert "the run goes on, and metrics.jsonl is complete" in said
+    assert said.count("wandb misses metrics (ConnectionError: no route to host)") == 1
+    assert "the run continues, and metrics.jsonl is complete" in said
     assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) >= 3
     assert wandb.init.return_value.finish.called == (where != "init")  # later calls are made
 
@@ -71,7 +71,7 @@ def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypa
         log.add({"a": 1.0}, steps, 0.0)
     log.close()
     answer.set()
-    assert capsys.readouterr().err.count("wandb does not get everything (4 calls are waiting for it)") == 1
+    assert capsys.readouterr().err.count("wandb misses metrics (4 calls are waiting for it)") == 1
 
 
 def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The learning step of AlphaZero: towards the search's policies and the returns, on turned quilts."""
+"""The learning step of AlphaZero, from policies of the search and returns, on quilts turned at random."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AlphaZeroLearner:
         return means(metrics)
 
     def _losses(self, examples: Examples, samples: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """Return mean losses of samples ``(n, 3)``: indices, and symmetries of own and other quilts."""
+        """Return mean losses of samples ``(n, 3)``: indices, and symmetries of both players' quilts."""
         device, number = self.network.device, len(samples)
         chosen, own, other = np.ascontiguousarray(samples.T)
         states, counts = examples.states[chosen], examples.counts[chosen]

@@ -32,7 +32,9 @@ class Examples(NamedTuple):
 
     states: States  # `(n,)`
     counts: npt.NDArray[np.int64]  # `(n,)`, the numbers of legal actions
-    policies: npt.NDArray[np.float16]  # `(total,)`, improved, over the legal actions, state after state
+    policies: npt.NDArray[
+        np.float16
+    ]  # `(total,)`, improved by the search, over the legal actions of all states
     returns: npt.NDArray[np.float32]  # `(n,)`, of the players to move
 
     def policies_of(self, chosen: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
@@ -49,7 +51,7 @@ NO_EXAMPLES = Examples(
 
 
 class _Evaluator(NetworkEvaluator):
-    """Evaluates by a network, and raises an error if it has diverged: a search needs finite numbers."""
+    """Evaluates by a network; DivergenceError if its output is not finite, as a search needs it."""
 
     def __call__(self, states: States) -> Evaluation:
         evaluation = super().__call__(states)

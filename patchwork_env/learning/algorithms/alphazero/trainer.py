@@ -1,4 +1,4 @@
-"""A run of Gumbel AlphaZero: searched self-play, then learning from the last rollouts."""
+"""The trainer of Gumbel AlphaZero: plays with a search and learns from the last rollouts."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class SelfPlayJob(NamedTuple):
 
 
 class SelfPlayResult(NamedTuple):
-    """The games of a :class:`SelfPlayJob` after an iteration, their examples, and those that ended."""
+    """The games of a :class:`SelfPlayJob` after an iteration, their examples, and the games that ended."""
 
     games: trainer.Arrays
     stats: trainer.Arrays

@@ -1,4 +1,4 @@
-"""Rewards, values at the end of a rollout, and advantages, for players whose turns need not alternate."""
+"""Rewards, values at the end of a rollout, and advantages, also for turns that do not alternate."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Decisions(NamedTuple):
     """The inputs of advantages: ``T`` turns of ``N`` games.
 
     Attributes:
-        players: uint8 ``(T, N)``, who moved.
+        players: uint8 ``(T, N)``, the player who moved.
         learner_mask: bool ``(T, N)``, True where the move is a decision of the learner, with a known value.
         values: float32 ``(T, N)``, the return that the player who moved expected.
         rewards: float32 ``(T, N, players)``, all rewards after the move. Those of the last turn include
             the rewards of games in which no player has another choice.
         dones: bool ``(T, N)``, whether the move ended its game.
-        bootstrap_players: uint8 ``(N,)``, who has the first choice after the rollout.
+        bootstrap_players: uint8 ``(N,)``, the player with the first choice after the rollout.
         bootstrap_values: float32 ``(N,)``, the return that this player expects there.
     """
 
@@ -108,7 +108,7 @@ class NextChoices(NamedTuple):
     """``n`` games of two players after all turns that leave no choice.
 
     Attributes:
-        states: ``(n,)`` records: each game is over, or its current player has two legal actions at least.
+        states: ``(n,)`` records: each game is over, or its current player has at least two legal actions.
         winners: int8 ``(n,)``, the winner, 0 or 1, where a game is over, else -1.
         scores: int16 ``(n, 2)``, both players' scores where a game is over, else 0.
     """

@@ -31,8 +31,8 @@ class ThreadPool:
 
     def __init__(self, size: int = 1) -> None:
         self.size = size
-        # Until a new thread asks PyTorch for the number of threads of an operation, its products take as many
-        # as there are cores, and are rounded differently.
+        # A new thread multiplies with as many threads as there are cores, which rounds differently, until it
+        # asks PyTorch for their number.
         ask = torch.get_num_threads
         self._executor = ThreadPoolExecutor(size - 1, "learner", initializer=ask) if size > 1 else None
 
@@ -53,9 +53,9 @@ class ThreadPool:
 
 
 def divided_by(threads: ThreadPool, device: torch.device) -> tuple[ThreadPool, Shared | None]:
-    """Return the threads that divide the batches of a network, and the function that divides their encoding.
+    """Return the threads that share the batches of a network, and the function that shares their encoding.
 
-    Threads of a CPU work on parts of a batch. A GPU has all of it at once, from parts that they encode.
+    On a CPU, threads work on parts of a batch. A GPU gets a whole batch, whose parts the threads encode.
     """
     return (threads, None) if device.type == "cpu" else (ThreadPool(), threads.share)
 

@@ -1,6 +1,6 @@
 """The league: past selves that the learner keeps playing against, harder ones more often.
 
-A game has the same opponent from its beginning to its end: a past self that is drawn plays games that begin.
+A game keeps its opponent: a past self that is drawn plays only in games that begin later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from patchwork_env.learning.config import League
 Policy = TypeVar("Policy", bound=nn.Module)
 Shares = npt.NDArray[np.float64]
 
-_PRIOR_GAMES = 10.0  # the number of games, half of them won, that every estimate of a win rate begins with
+_PRIOR_GAMES = 10.0  # every estimate of a win rate starts from this number of games, half of them won
 
 _WEIGHTS: dict[str, Callable[[Shares], Shares]] = {
     "uniform": np.ones_like,
@@ -34,7 +34,7 @@ _WEIGHTS: dict[str, Callable[[Shares], Shares]] = {
 
 @dataclass
 class _Record:
-    """The learner's results against a snapshot: sums in which old games count less and less."""
+    """The learner's results against a snapshot: discounted sums of wins and of games."""
 
     wins: float = 0.0
     games: float = 0.0
@@ -53,7 +53,7 @@ class SnapshotPool(Generic[Policy]):
     snapshot that was easy long ago is drawn again. No number of a snapshot is used twice.
 
     Attributes:
-        opponents: The snapshots that games begin against at present, all different.
+        opponents: The numbers of the snapshots that are opponents in new games, all different.
         policies: The frozen policies of the snapshots in the pool or in play, by number.
     """
 
@@ -71,7 +71,7 @@ class SnapshotPool(Generic[Policy]):
         return {number: self.policies[number] for number in self._records}
 
     def add(self, policy: Policy) -> None:
-        """Add a copy of the learner, in place of the oldest in a full pool; no copy if the fraction is 0."""
+        """Add a copy of the learner; replace the oldest of a full pool. With a fraction of 0, do nothing."""
         if self.config.fraction:
             self._keep(self._added, policy)
             self._records[self._added] = _Record()
@@ -79,10 +79,10 @@ class SnapshotPool(Generic[Policy]):
             self._retire()
 
     def draw(self, random: np.random.Generator, in_play: Collection[int] = ()) -> list[int]:
-        """Replace one of the opponents, another one at every call, and those that have left the pool.
+        """Replace opponents: one at every call, in turn, and all that have left the pool.
 
-        Policies that are ``in_play`` are kept. Returns a copy of :attr:`opponents`, ``config.opponents`` of
-        them or as many as there are.
+        Policies that are ``in_play`` are kept. Returns a copy of :attr:`opponents`: ``config.opponents``
+        numbers, fewer if the pool has fewer snapshots.
         """
         for number in self.policies.keys() - self._records.keys() - set(in_play):
             del self.policies[number]
@@ -131,7 +131,7 @@ class SnapshotPool(Generic[Policy]):
         }
 
     def load_state_dict(self, state: State, like: Policy) -> None:
-        """Load a state into an empty pool; its policies are ``like`` one, and the newest are kept."""
+        """Load a state into an empty pool; ``like`` is a policy with the same architecture."""
         self._added = check_between(state["added"], 0, MAX_EXACT_INT, "the number of snapshots")
         self._draws = check_between(state["draws"], 0, MAX_EXACT_INT, "the number of draws")
         for name, weights in state["policies"].items():

@@ -21,17 +21,17 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.errors import ConfigError
 from patchwork_env.learning.config import RewardedRun, RunConfig, trainer_class
 
-State = dict[str, Any]  # a nested dictionary with tensors, and values that JSON can hold; no name has a slash
+State = dict[str, Any]  # nested dictionaries of tensors and JSON values; names contain no slash
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MAX_EXACT_INT = 2**53  # the highest number up to which all whole numbers are floats, too
+MAX_EXACT_INT = 2**53  # up to here, a float represents every integer exactly
 
 
 class Trainer(ABC):
     """One training run in memory; ``steps`` are turns of all games.
 
     All randomness comes from ``config.seed``: on a CPU two trainers with the same configuration and number of
-    threads are equal to the bit, also if one of them was saved and restored.
+    threads are equal to the bit, even if one of them was saved and restored.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -53,7 +53,7 @@ class Trainer(ABC):
         return min(1.0, self.steps / self.config.total_steps)
 
     def workers(self) -> AbstractContextManager[None]:
-        """Return a context in which workers of a cluster play the games, if the algorithm has any."""
+        """Return a context in which the workers of a cluster, if there are any, play the games."""
         return nullcontext()
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Trainer(ABC):
         """Play and learn for one iteration; return metrics by name."""
 
     def _count_iteration(self, turns: int, began: float) -> dict[str, float]:
-        """Count an iteration of so many turns, which ``began`` at this time, and return its speed."""
+        """Count an iteration of ``turns`` that began at the time ``began``; return its speed."""
         seconds = time.perf_counter() - began
         self.steps += turns
         self.iteration += 1
@@ -71,22 +71,22 @@ class Trainer(ABC):
 
     @abstractmethod
     def agent(self) -> Agent:
-        """Return the agent that evaluations of the run play at present."""
+        """Return the agent that evaluations play now."""
 
     def stored_agent(self, folder: Path) -> Agent:
-        """Return the agent that evaluations of the run play for a policy of :meth:`write_policy`."""
+        """Return the agent that evaluations play for a policy that :meth:`write_policy` wrote."""
         return agents.load(folder)
 
     @abstractmethod
     def write_policy(self, folder: Path) -> None:
-        """Write a policy that :func:`patchwork_env.agents.load` plays, as files in an existing folder."""
+        """Write a policy, which :func:`patchwork_env.agents.load` reads, into an existing folder."""
 
     def write_final(self, folder: Path) -> None:
-        """Write the results of the run, by default a policy, as files in an existing folder."""
+        """Write the results of the run, by default a policy, into an existing folder."""
         self.write_policy(folder)
 
     def state_dict(self) -> State:
-        """Return all that the trainer needs to be resumed; tensors may be those in use."""
+        """Return the state to resume from; its tensors may share memory with the trainer."""
         return {"steps": self.steps, "iteration": self.iteration, "seconds": self.seconds}
 
     def load_state_dict(self, state: State) -> None:

@@ -1,7 +1,7 @@
-"""Trainers that learn from the games of the last iterations, which a Ray cluster can play.
+"""The base class of trainers whose games the workers of a Ray cluster can play.
 
-Games depend on the configuration, the weights, the progress and the seed with which they begin, not on the
-number of workers or on lost ones.
+Games depend only on the configuration and on the weights, progress and seed at their beginning, not on the
+number of workers or on lost workers.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class IterationWork(NamedTuple):
 
 
 class RemoteTrainer(trainer.Trainer):
-    """A trainer that learns from the last iterations, whose games its own threads or workers play.
+    """A trainer that learns from the games of the last iterations; its threads or workers play them.
 
-    ``window`` has named tuples of arrays, oldest first, such as ``no_examples``; one array is ``states``.
-    ``learner.update`` takes all of them as one, the progress and random numbers, and returns losses.
+    ``window`` has the examples of each iteration, oldest first: named tuples of arrays as in ``no_examples``,
+    with an array ``states``. ``learner.update`` takes them concatenated, the progress and random numbers, and
+    returns losses.
     """
 
     config: ClusterRun
@@ -63,11 +64,11 @@ class RemoteTrainer(trainer.Trainer):
     @staticmethod
     @abstractmethod
     def play_job(work: IterationWork, job: Any) -> Any:
-        """Play a job in the process of a worker; return a tuple with ``examples``."""
+        """Play the games of a job in a worker's process; return a named tuple with ``examples``."""
 
     @abstractmethod
     def weights(self) -> trainer.Arrays:
-        """Return a copy of the weights that play."""
+        """Return a copy of the weights with which games are played."""
 
     @abstractmethod
     def jobs(self, seed: np.uint64, size: int) -> Sequence[Any]:
@@ -79,7 +80,7 @@ class RemoteTrainer(trainer.Trainer):
 
     @abstractmethod
     def check_examples(self, examples: Any) -> None:
-        """Raise ValueError for arrays that do not fit each other: kernels check no bounds."""
+        """Raise ValueError unless the arrays fit each other, because kernels check no bounds."""
 
     def step(self) -> dict[str, float]:
         """Play the games of an iteration and learn from the window."""
@@ -106,7 +107,7 @@ class RemoteTrainer(trainer.Trainer):
 
     @contextmanager
     def workers(self) -> Iterator[None]:
-        """Have the workers of the configuration, if there are any, play the games within the block."""
+        """Within the block, let the workers of the configuration, if there are any, play the games."""
         cluster = self.config.cluster
         if not cluster.workers:
             yield
@@ -145,12 +146,14 @@ class RemoteTrainer(trainer.Trainer):
         self._in_flight = state.get("in_flight") if self.pool else None
 
     def _checked(self, arrays: trainer.Arrays) -> Any:
-        """Return examples from a file, after all checks that kernels rely on; records may come as bytes."""
+        """Validate the arrays of a file, in which records are bytes, and return them as examples."""
         checked = {}
         for name, own in self.no_examples._asdict().items():
             array = arrays[name].view(own.dtype) if own.dtype.names else arrays[name]
             if not array.ndim or (array.dtype, array.shape[1:]) != (own.dtype, own.shape[1:]):
-                raise ValueError(f"{name} has {array.shape} of {array.dtype}; it must be like {own.dtype}")
+                raise ValueError(
+                    f"{name} is {array.dtype} {array.shape}; it must be like {own.dtype} {own.shape}"
+                )
             checked[name] = array
         examples = type(self.no_examples)(**checked)
         rules_of(self.config.game).check_many(examples.states)

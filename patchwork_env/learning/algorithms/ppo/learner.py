@@ -34,8 +34,8 @@ class PpoLearner:
     def update(self, rollout: Rollout, progress: float, random: np.random.Generator) -> dict[str, float]:
         """Learn in several epochs from the learner's decisions, made by the present network.
 
-        Returns mean losses and diagnostics, none without a decision; where ``target_kl`` may end the learning
-        early, ``updates`` is the number of steps of the optimizer.
+        Returns mean losses and diagnostics, an empty dictionary without decisions. With ``target_kl``, which
+        may end the learning early, ``updates`` is the number of optimizer steps.
         """
         if not rollout.decisions.learner_mask.any():
             return {}
@@ -97,12 +97,12 @@ class Batch(NamedTuple):
     successor_values: npt.NDArray[np.float32]
     advantages: npt.NDArray[np.float32]
     returns: npt.NDArray[np.float32]
-    positions: npt.NDArray[np.int64]  # of the actions among those of their states
+    positions: npt.NDArray[np.int64]  # of the actions in the lists of their states
     kept: KeptStates
     explained_variance: float
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a network that has diverged is noticed by its loss
+@np.errstate(over="ignore", invalid="ignore")  # the loss reveals a network that has diverged
 def decisions_to_learn(rollout: Rollout, config: Ppo) -> Batch:
     """Return the learner's decisions of a rollout, concatenated."""
     decisions, mine = rollout.decisions, rollout.decisions.learner_mask

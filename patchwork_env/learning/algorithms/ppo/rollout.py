@@ -25,7 +25,7 @@ LEARNER, NEW_GAME = -1, -2
 
 
 class LeagueResults(NamedTuple):
-    """The numbers of games against each past self that the learner won, and that ended."""
+    """The learner's wins against each past self, and the games that ended, by the number of the past self."""
 
     wins: dict[int, float]
     games: dict[int, float]
@@ -67,8 +67,8 @@ def choose(
     ``policy_ids``, int ``(n,)``, is the index of the policy for each state: mostly the first one.
     """
     first, *others = (np.flatnonzero(policy_ids == number) for number in range(len(evaluators)))
-    # The states of the first policy are divided among the threads, those of another one stay together. On a
-    # GPU a policy evaluates all of its states at once, and threads divide what comes before.
+    # Threads share the states of the first policy; those of another policy stay together. On a GPU a policy
+    # evaluates all of its states at once, and threads share their encoding.
     network = evaluators[0].network
     threads, shared = divided_by(threads, network.device)
     parts = [(evaluators[0], rows) for rows in np.array_split(first, threads.size)]
@@ -84,7 +84,7 @@ def choose(
     def work(
         share: Sequence[tuple[NetworkEvaluator, npt.NDArray[np.int64]]],
     ) -> tuple[list[Evaluation], KeptStates]:
-        """Encode a share of the states at once; its first part is one of the first policy's."""
+        """Encode and evaluate a share of the states; its first part is for the first policy."""
         encoded = network.encode_fully(states[np.concatenate([rows for _, rows in share])], shared)
         ends = np.cumsum([len(rows) for _, rows in share])
         listed = [encoded.part(end - len(rows), end) for (_, rows), end in zip(share, ends, strict=True)]
@@ -107,7 +107,7 @@ def choose(
 
 
 class SelfPlay:
-    """Plays all games of a batch with the learner, the last of them against past selves.
+    """Plays the games of a batch with the learner; in the last games past selves are the opponents.
 
     A turn with a single legal action is no decision: no policy is asked, and nothing is learned from it. With
     several players, each gets ``reward`` at the end; a single player gets ``points`` times its points after
@@ -219,8 +219,8 @@ class SelfPlay:
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the players with the next choice after the rollout, ``(N,)``, their values, and rewards.
 
-        Turns without a choice, where values are not trained, are played in a copy; games that end there have
-        their rewards ``(N, players)``.
+        Turns without a choice, where values are not trained, are played in a copy. The rewards
+        ``(N, players)`` are those of games that end there.
         """
         states, going_on = self.env.states, np.arange(self.env.num_envs)
         rewards = np.zeros((len(states), self.players), np.float32)

@@ -17,8 +17,8 @@ class TdLearning(Section):
     games: keys.Size = 512
     """Number of games in an iteration."""
     candidate_placements: keys.Size = 16
-    """Number of placements of each patch (Patchwork) or on each level (NMBR 9) that are compared by the
-    value; the likeliest ones are taken."""
+    """Number of the most probable placements of each patch (Patchwork) or on each level (NMBR 9) that the
+    value compares."""
     exploration: keys.Schedule = keys.Schedule(start=0.1, end=0.02)
     """Probability that an action is drawn from a softmax over the values, instead of taking the best one."""
     temperature: keys.Rate = 0.05
@@ -36,12 +36,12 @@ class TdLearning(Section):
     warmup: keys.Positive = 500
     """Number of gradient steps at the beginning of the run in which the step size rises from 0."""
     table_rate: keys.Rate = 0.1
-    """Factor on the step size of weights that are tables, about a hundred rows of which are added up."""
+    """Factor on the step size of tables, of which the network adds up about a hundred rows."""
     ema_decay: keys.Fraction = 0.998
     """Decay of the moving average of the weights per gradient step; games are played with the average."""
     averaging_power: keys.NonNegative | None = None
-    """Power of polynomial-decay averaging: the trained value is the mean of the weights that played, in which
-    a gradient step counts in proportion to its number to this power. Null takes those that played last."""
+    """Power of polynomial-decay averaging: the trained value is the mean of the weights that played, where a
+    gradient step counts in proportion to its number to this power. Null takes the last of these weights."""
     max_gradient_norm: keys.Rate = 1.0
     """Norm to which longer gradients are shortened."""
 

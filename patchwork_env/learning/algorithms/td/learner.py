@@ -1,4 +1,4 @@
-"""Learning a compiled value: what a game gives for it, the network in PyTorch, and steps of the optimizer."""
+"""Learning a compiled value: the interface of a game, the network in PyTorch, and optimizer steps."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Played(NamedTuple):
 
 
 class ValueGame(ABC):
-    """The interface of a game for learning its value; each game depends only on its random stream."""
+    """The interface of a game for learning its value; what is played depends only on the random streams."""
 
     weights: ClassVar[np.dtype[np.void]]
     no_positions: ClassVar[Positions]
@@ -76,8 +76,8 @@ class ValueGame(ABC):
 class ValueModule(nn.Module, ABC):
     """The network of a compiled value as a PyTorch module, with a parameter for each array of its weights.
 
-    Module and record share their memory, so that a step of the optimizer changes what plays. ``tables`` are
-    the weights of which the network looks up rows.
+    The module shares memory with the record ``weights``, so that optimizer steps change the value that plays.
+    ``tables`` names the weights whose rows the network looks up.
     """
 
     tables: ClassVar[Collection[str]]
@@ -134,13 +134,13 @@ class ValueLearner:
         return means(metrics)
 
     def _add_to_average(self) -> None:
-        """Add the present weights to the average: over all steps at first, later over the last ones."""
+        """Update the average: at first the mean of all steps, later an exponential moving average."""
         share = max(1 - self._config.ema_decay, 1 / self.steps)
         weights = [parameter.detach() for parameter in self.module.parameters()]
         torch._foreach_lerp_(list(self._average.values()), weights, share)
 
     def _add_to_trained(self) -> None:
-        """Add the average to the weights of the trained value, for the steps of an iteration."""
+        """Update the trained value with the average, weighted by the steps of an iteration."""
         share, power = self._config.gradient_steps / self.steps, self._config.averaging_power
         add_to_average(self._trained.values(), self._average.values(), share, power)
 

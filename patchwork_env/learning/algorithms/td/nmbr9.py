@@ -64,7 +64,7 @@ class Episodes(NamedTuple):
     """Games that are played by one thread, turn by turn."""
 
     streams: Streams  # (n,)
-    states: States  # (n,), as the games stand
+    states: States  # (n,), the present states
     positions: States  # (n, rounds), before each tile
     gains: Floats  # (n, rounds), the points that each tile brought
     targets: Floats  # (n, rounds), at first the value of the best action, later the target

@@ -107,18 +107,18 @@ class Episodes(NamedTuple):
     """Games that are played by one thread, turn by turn; entries after the end of a game have no meaning."""
 
     streams: Streams  # (n,)
-    states: States  # (n,), as the games stand
+    states: States  # (n,), the present states
     positions: States  # (n, MAX_TURNS), before each turn
     targets: Floats  # (n, MAX_TURNS, OUTPUTS), at first the value of the best action, later the target
     explored: npt.NDArray[np.bool_]  # (n, MAX_TURNS), whether another action than the best was played
     lengths: npt.NDArray[np.int64]  # (n,), the numbers of turns
-    openings: npt.NDArray[np.int64]  # (n,), how many turns of the opening scripted players play
+    openings: npt.NDArray[np.int64]  # (n,), the number of opening turns that scripted players play
     scripted: npt.NDArray[np.int64]  # (n,), the player who is scripted to the end, or NOBODY
 
 
 @kernel
 def _draw_roles(games: Episodes, openings: float, scripted: float) -> None:
-    """Draw the games in which scripted players play the opening, and those that one plays to the end."""
+    """Draw the games whose openings are scripted, and those in which one player is scripted to the end."""
     for i in range(len(games.lengths)):
         number = random_below(games.streams, i, learner.STEPS) / learner.STEPS
         games.openings[i], games.scripted[i] = 0, NOBODY
@@ -269,7 +269,7 @@ class PatchworkValueModule(learner.ValueModule):
 
 
 def _units(sums: Tensor) -> Tensor:
-    """Return the units of a layer, with sums cut as those of the integers that play."""
+    """Return the activations of a layer; sums are clipped as in the integer network that plays."""
     return leaky_relu(hardtanh(sums, -RANGE, RANGE), LEAK)
 
 

@@ -1,4 +1,4 @@
-"""A run of temporal-difference learning: whole games, then learning from the last ones."""
+"""The trainer of temporal-difference learning: plays whole games and learns from the last ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TdTrainer(RemoteTrainer):
 
     @staticmethod
     def play_job(work: IterationWork, job: Streams) -> Played:
-        """Play the same games from the random streams of a job as a run without workers."""
+        """Play a game from each random stream of a job, as a run without workers does."""
         game = new_game(work.config)
         record = aligned_records(game.weights)
         for name, array in work.weights.items():
