@@ -226,7 +226,7 @@ def test_every_key_has_a_description():
 def test_explain(capsys):
     assert train.main(["--explain", "ppo.clip_range", "total_steps"]) == 0
     said = capsys.readouterr().out
-    assert "ppo.clip_range = 0.2   (number, above 0, below 1)\n    Distance of " in said
+    assert "ppo.clip_range = 0.2   (number, above 0, below 1)\n    Largest distance " in said
     assert "total_steps = 1000000   (integer, at least 1, at most 9000000000)\n" in said
     assert "solo_td.ema_decay = 0.998" in explain(["solo_td"])
     assert "ppo." not in explain(["solo_td"]) + explain()
