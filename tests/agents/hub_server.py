@@ -1,4 +1,4 @@
-"""A stand-in of the Hugging Face Hub: an HTTP server with what its client library asks for, in memory.
+"""A fake Hugging Face Hub: an in-memory HTTP server with the requests of its client library.
 
 Repositories hold commits, and a commit files by name. Files are downloaded from
 ``/owner/name/resolve/revision/file``; uploads go through ``create``, ``validate-yaml``, ``preupload`` and
@@ -27,7 +27,7 @@ class Repository:
     branches: dict[str, str] = field(default_factory=dict)
 
     def commit(self, files, branch="main"):
-        """Adds a commit of these files and those of the one before; returns its digits."""
+        """Add a commit with these files and those of the previous one; return its hash."""
         files = {**self.files(branch), **files}
         digits = hashlib.sha1(b"".join(k.encode() + v for k, v in files.items()) + bytes([len(self.commits)]))
         self.commits[digits.hexdigest()] = files
@@ -40,7 +40,7 @@ class Repository:
 
 @dataclass
 class Hub:
-    """The repositories, what was asked of them, and the address of the server."""
+    """The repositories, the requests so far, and the address of the server."""
 
     address: str
     repositories: dict[str, Repository] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Hub:
     messages: list[str] = field(default_factory=list)
 
     def add(self, name, files, **kind):
-        """Adds a repository with one commit, whose digits are returned."""
+        """Add a repository with one commit; return the hash of the commit."""
         self.repositories[name] = Repository(**kind)
         return self.repositories[name].commit(files)
 
@@ -73,7 +73,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer(status, {"error": code}, X_Error_Code=code, X_Error_Message=code)
 
     def do_HEAD(self):
-        if "/resolve/" not in self.path:  # what the library wants to know for itself
+        if "/resolve/" not in self.path:  # requests of the library that concern no file
             return self.refuse(404, "EntryNotFound")
         self.hub.requests.append(f"{self.command} {self.path}")
         owner, name, _, revision, file = self.path.split("?")[0].removeprefix("/").split("/", 4)
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def use(hub_, folder, monkeypatch):
-    """Has this process and its children ask the stand-in, with an empty cache in a folder."""
+    """Make this process and its children use the fake Hub, with an empty cache in a folder."""
     from huggingface_hub import constants
 
     settings = {"HF_ENDPOINT": hub_.address, "HF_HOME": str(folder), "HF_TOKEN": "hf_writer"}
@@ -137,7 +137,7 @@ def use(hub_, folder, monkeypatch):
 
 @contextmanager
 def serving():
-    """A Hub that answers within the block."""
+    """Serve a Hub within the block."""
 
     class Handler(_Handler):
         pass

@@ -1,4 +1,4 @@
-"""States of all phases of the game, and what can be counted in them, for tests of agents."""
+"""States of all phases of the game, and naive counts on them, for tests of agents."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from tests.patchwork.naive import PLACEMENTS
 
 
 def many_states(seed=3, special_patches="revised"):
-    """States of the beginning, the middle and the end of 24 games, some with a special patch to place."""
+    """Return states from all phases of 24 games, some with a special patch to place."""
     options = {"special_patches": special_patches, "first_player": "random"}
     env = SelfPlayBatch(24, seed=seed, masks=False, observations=False, **options)
     greedy, collected = GreedyAgent(), []
@@ -24,7 +24,7 @@ def many_states(seed=3, special_patches="revised"):
 
 
 def with_short_circles(states):
-    """States, and the first twelve of them once more with one to four patches left in the circle."""
+    """Return the states, and the first twelve of them again with one to four patches in the circle."""
     short = states[:12].copy()
     short["num_patches"] = np.arange(12) % 4 + 1
     short["circle"][np.arange(short["circle"].shape[1]) >= short["num_patches"][:, None]] = 0
@@ -38,19 +38,19 @@ def play_forced(game):
 
 
 def places_of(quilt, patch):
-    """The cells of every placement of a patch that a quilt has room for."""
+    """Return the cells of every placement of a patch on a quilt."""
     covered = set(zip(*(indices.tolist() for indices in np.nonzero(quilt)), strict=True))
     return [cells for cells in PLACEMENTS[patch].values() if covered.isdisjoint(cells)]
 
 
 def joints_of(quilt):
-    """The pairs of empty cells side by side."""
+    """Return the number of pairs of neighboring empty cells."""
     empty = ~quilt
     return int((empty[1:] & empty[:-1]).sum() + (empty[:, 1:] & empty[:, :-1]).sum())
 
 
 def quilt_after(game, action):
-    """The quilt of the player to move after an action."""
+    """Return the quilt of the player to move after an action."""
     after = game.clone()
     after.play(int(action))
     return after.quilt(game.current_player)

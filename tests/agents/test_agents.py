@@ -1,4 +1,4 @@
-"""What holds for all agents in all games, and what is an agent."""
+"""Properties of all agents in all games, and the objects that count as agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ register("row", "tests.toy")
 
 
 class HighestAction(Agent):
-    """Has no batch of its own."""
+    """An agent without its own ``act_batch``."""
 
     name = "highest"
 
@@ -48,7 +48,7 @@ SMALL = {
     "uct": "uct:simulations=30",
     "nmbr9_champion": "nmbr9_champion:nodes=600",
 }
-"""Searches by their names, with less to do."""
+"""Specs of searches with small budgets, by name."""
 MORE = {
     "patchwork": ("champion:instant", "ppo-quick:sample=true", "partner:level=1"),
     "nmbr9": ("nmbr9_champion:instant", *(f"partner:level={level}" for level in (1, 2, 4))),
@@ -60,7 +60,7 @@ OWN = (
 
 
 def cases():
-    """All agents with all settings that they play."""
+    """Yield all agents with all settings that they play."""
     for game, options in SETTINGS:
         specs = [SMALL.get(name, name) for name in (*agents.names(game), *MORE.get(game, ()))]
         for agent in (*specs, *OWN, *(["beam:width=3"] if options.keys() & {"order"} else [])):
@@ -74,7 +74,7 @@ def test_agents_keep_their_promises(agent, game, options):
 
 
 def positions(game, number=8):
-    """The records of the first positions of a game that is played at random."""
+    """Return the records of the first positions of a random game."""
     rng, table, found = np.random.default_rng(2), rules_of(game).game(seed=3), []
     for _ in range(number):
         found.append(table.state.copy())
@@ -90,7 +90,7 @@ def positions(game, number=8):
         ("nmbr9_champion:nodes=600", "nmbr9"),
     ],
 )
-def test_a_seed_decides_on_all_choices(spec, game):
+def test_a_seed_determines_all_choices(spec, game):
     states = positions(game)
     first, same, other, fresh, fresher = (agents.load(spec, seed) for seed in (5, 5, 6, None, None))
     chosen = [[agent.act_batch(states).tolist() for _ in range(3)] for agent in (first, same, other)]
@@ -121,7 +121,7 @@ def test_agents_refuse_other_games(name):
             agents.as_agent(name, game=game)
 
 
-def test_records_of_no_game_are_refused():
+def test_records_of_unknown_types_are_refused():
     with pytest.raises(ValueError, match="not those of a game"):
         agents.load("random").act_batch(np.zeros(1, np.dtype([("board", "u1", 9)])))
 
@@ -163,7 +163,7 @@ def test_specs_agents_and_functions_are_agents():
 
 
 @pytest.mark.parametrize("wrong", [7, None, Agent, GreedyAgent, int])
-def test_other_objects_and_classes_are_none(wrong):
+def test_other_objects_and_classes_are_refused(wrong):
     with pytest.raises(ValueError, match="is not an agent; allowed are a spec"):
         agents.as_agent(wrong)
 
@@ -176,7 +176,7 @@ CALLS = 8
 
 
 def middle_positions(game):
-    """Positions of a random game, without the last ones, which agents play at once."""
+    """Return the positions of the first half of a random game."""
     rng, found = np.random.default_rng(3), []
     while not game.is_over:
         found.append(game.clone())
@@ -199,7 +199,7 @@ THREADED = {
 
 
 @pytest.mark.parametrize("name", THREADED)
-def test_calls_from_several_threads_do_what_they_would_do_alone(name):
+def test_concurrent_calls_equal_sequential_ones(name):
     make, new_game = THREADED[name]
     agent, games, threads = make(), middle_positions(new_game()), 4
     agent.act(games[0])  # compiles
@@ -221,7 +221,7 @@ def test_calls_from_several_threads_do_what_they_would_do_alone(name):
     assert {t: [action for thread, action in expected if thread == t] for t in answers} == answers
 
 
-def test_calls_of_agents_of_others_take_turns_too():
+def test_calls_of_user_agents_are_serialized_too():
     class Busy(BatchAgent):
         name = "busy"
         inside, most = 0, 0
@@ -240,7 +240,7 @@ def test_calls_of_agents_of_others_take_turns_too():
 
 
 @pytest.mark.parametrize("name", ["champion", "mcts", "value", "nmbr9"])
-def test_copies_and_pickles_have_memory_of_their_own(name):
+def test_copies_and_pickles_have_their_own_memory(name):
     make, new_game = THREADED[name]
     agent, game = make(), new_game()
     agent.act(game)

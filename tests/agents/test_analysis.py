@@ -17,7 +17,7 @@ AGENT = ChampionAgent(WEIGHTS, TO_WIN, nodes=60)
 
 
 def middle():
-    """A game in which a player without foresight has many moves, on a quilt without symmetry."""
+    """Return a game with many moves, on a quilt without symmetry."""
     game, player = Game(seed=1), ValueAgent(WEIGHTS, TO_WIN)
     while len(game.history) < 12 or len(game.legal_actions()) < 60:
         game.play(player.act(game))
@@ -25,7 +25,7 @@ def middle():
 
 
 def near_end(legal=4):
-    """A position just before the end of a game, with a choice."""
+    """Return the last position of a game with at least ``legal`` moves."""
     game, player, last = Game(seed=1), ValueAgent(WEIGHTS, TO_WIN), None
     while not game.is_over:
         if len(game.legal_actions()) >= legal:
@@ -35,7 +35,7 @@ def near_end(legal=4):
     return last
 
 
-def test_figures_are_those_of_the_search_and_the_rest_those_of_the_value():
+def test_figures_come_from_the_search_or_the_value():
     game = middle()
     lines, glances = AGENT.search(game), {line.action: line for line in AGENT.evaluate_moves(game)}
     analysis = agents.analyse(game, AGENT)
@@ -158,7 +158,7 @@ def test_errors():
 
 
 def ending(spaces):
-    """A game in which the players have so many spaces left together, and a choice."""
+    """Return a game in which the players together have this number of spaces left, and a choice."""
     game, agent = Game(seed=7), agents.load("greedy")
     while 106 - sum(game.positions) > spaces or len(game.legal_actions()) == 1:
         game.play(agent.act(game))
@@ -176,7 +176,7 @@ def visits(lines):
         (played(5, seed=7, players=2), "nmbr9_champion:nodes=3000", Scorer, 9),
     ],
 )
-def test_every_round_knows_more(game, spec, kind, most):
+def test_every_result_has_more_visits(game, spec, kind, most):
     before, analyst = game.to_bytes(), agents.load(spec)
     assert isinstance(analyst, kind)
     rounds = list(analyst.deepen(game))
@@ -189,7 +189,7 @@ def test_every_round_knows_more(game, spec, kind, most):
     assert game.to_bytes() == before
 
 
-def test_it_neither_changes_what_the_agent_plays_nor_is_changed():
+def test_analyses_and_moves_are_independent():
     game, other = Game(seed=3), Game(seed=4)
     champion, alone = agents.load("champion:nodes=2000"), agents.load("champion:nodes=2000")
     going_on = champion.deepen(game)

@@ -1,4 +1,4 @@
-"""Policies on disk: what is read is what was written, and whatever is damaged or foreign is refused."""
+"""Policies on disk: files are read as written, and damaged files or those of other kinds are refused."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Kind(NamedTuple):
 
 
 def _reader(read):
-    """Returns the weights and the facts of a folder."""
+    """Make a function that returns the weights and the info of a folder."""
 
     def read_folder(folder):
         checkpoint = read_checkpoint(folder)
@@ -74,7 +74,7 @@ KINDS = {
 
 
 def learned(name):
-    """Weights that are far from all alike."""
+    """Return weights that are far from equal."""
     torch.manual_seed(1)
     made = KINDS[name].make()
     if isinstance(made, nn.Module):
@@ -95,7 +95,7 @@ def write(folder, name):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_what_is_read_is_what_was_written(name, tmp_path):
+def test_read_equals_written(name, tmp_path):
     made = write(tmp_path / "mine", name)
     read, info = KINDS[name].read(tmp_path / "mine")
     assert info == INFO
@@ -135,13 +135,13 @@ def load_policy(folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A good checkpoint, in a folder of its own."""
+    """A valid checkpoint in its own folder."""
     write(tmp_path / "policies" / "good", "network")
     return tmp_path / "policies" / "good"
 
 
 def contents(folder):
-    """Everything below a folder."""
+    """Return the contents of all files below a folder."""
     return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
@@ -318,7 +318,7 @@ def cut_tensor(tensors):
         (describe(game="chess"), ValueError, "is for the game 'chess'"),
     ],
 )
-def test_damaged_ones_of_all_kinds(name, tmp_path, damage, error, message):
+def test_damaged_checkpoints_of_all_kinds(name, tmp_path, damage, error, message):
     write(tmp_path / "mine", name)
     damage(tmp_path / "mine")
     with pytest.raises(error, match=message):
@@ -357,7 +357,7 @@ def test_a_load_reads_the_description_once(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kinds_and_games_are_not_mixed_up(name, tmp_path):
+def test_checkpoints_of_other_kinds_and_games_are_refused(name, tmp_path):
     write(tmp_path / "mine", name)
     for other in KINDS.keys() - {name}:
         with pytest.raises(ValueError, match=r"is for the game|it must be"):

@@ -1,4 +1,4 @@
-"""Checkpoints on the Hugging Face Hub, with its own client library and a stand-in of the Hub.
+"""Checkpoints on the Hugging Face Hub, with its own client library and a fake Hub.
 
 Runs where the library is installed: ``make test-libraries``.
 """
@@ -64,7 +64,7 @@ def test_a_checkpoint_of_the_hub_plays_like_that_on_disk(server, tmp_path):
     assert asked == {"checkpoint.json", "weights.safetensors"}, "nothing else is looked at"
 
 
-def test_a_name_without_a_revision_tells_the_commit_and_keeps_it(server):
+def test_without_a_revision_a_warning_names_the_commit(server):
     first = server.add("ann/agent", CHAMPION)
     told = re.escape(f"hf:ann/agent may change; what it is now stays at hf:ann/agent@{first}")
     with pytest.warns(UserWarning, match=told):
@@ -105,7 +105,7 @@ def test_policies_of_both_games_are_opponents_everywhere(server):
         agents.load("hf:ann/quick@main:nodes=4")
 
 
-def test_what_was_downloaded_needs_no_network(server, monkeypatch):
+def test_cached_checkpoints_need_no_network(server, monkeypatch):
     server.add("ann/champion", CHAMPION)
     with pytest.warns(UserWarning, match="may change"):
         agents.load("hf:ann/champion")
@@ -143,7 +143,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_wrong_is_said_before_the_weights_are_there(server, name):
+def test_errors_come_before_the_weights_are_downloaded(server, name):
     description = json.loads(CHAMPION["checkpoint.json"])
     server.add("ann/champion", CHAMPION)
     server.add("ann/private", CHAMPION, private=True)
@@ -168,7 +168,7 @@ def test_what_is_wrong_is_said_before_the_weights_are_there(server, name):
         assert not [request for request in server.requests if request.startswith("GET")]
 
 
-def test_without_a_network_a_sentence_says_so(server, monkeypatch):
+def test_without_a_network_an_error_says_so(server, monkeypatch):
     monkeypatch.setattr(_http.time, "sleep", lambda seconds: None)
     monkeypatch.setattr(
         constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}"

@@ -1,4 +1,4 @@
-"""Names of checkpoints on the Hugging Face Hub, and who refuses them: without the library and a network."""
+"""Names of checkpoints on the Hugging Face Hub; these tests need neither the library nor a network."""
 
 import sys
 
@@ -46,19 +46,19 @@ def test_other_names_are_refused(name):
         load_player(name)
 
 
-def test_they_are_no_modules():
+def test_names_on_the_hub_are_not_modules():
     assert not is_import("hf:ann")
     assert is_import("hg:ann")
 
 
-def test_without_the_library_a_sentence_says_what_to_install(monkeypatch):
+def test_without_the_library_an_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ModuleNotFoundError, match="need huggingface_hub: pip install huggingface-hub"):
         agents.load("hf:ann/quick")
 
 
 @pytest.mark.parametrize("spec", ["hf:ann/quick", "hf:ann/quick@main:sample=true"])
-def test_the_page_starts_no_download_that_nobody_asked_for(spec):
+def test_the_page_downloads_only_allowed_checkpoints(spec):
     assert runs_code(spec)
     with pytest.raises(ValueError, match="would be downloaded; start the server with --opponent"):
         AgentPool().check(spec)

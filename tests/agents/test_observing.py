@@ -36,12 +36,12 @@ def test_the_function_sees_what_environments_show(game, name):
 
 
 @pytest.mark.parametrize("answer", [None, [1.5], [0, 0], "advance"])
-def test_answers_that_are_no_actions(answer):
+def test_answers_that_are_not_actions(answer):
     with pytest.raises(IllegalActionError):
         ObservingAgent(lambda observations, masks: answer).act(Game(seed=1))
 
 
-def test_what_is_no_function_or_name_or_game():
+def test_wrong_functions_names_and_games():
     for wrong in ("greedy", int, None):
         with pytest.raises(ValueError, match="not a function from observations and masks to actions"):
             ObservingAgent(wrong)
@@ -54,7 +54,7 @@ def test_what_is_no_function_or_name_or_game():
 
 
 def followers():
-    """Networks, and the agents that play their present weights."""
+    """Return networks and the agents that play their current weights."""
     torch.manual_seed(0)
     network, own = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=0)), torch.nn.Linear(307, 2026)
 
@@ -69,7 +69,7 @@ def followers():
 
 @pytest.mark.parametrize(("which", "number"), [(0, None), (1, 3)])
 def test_an_opponent_follows_the_weights(which, number):
-    """The same games before and after a change of the weights, and after it is taken back."""
+    """A change of the weights changes the games; after it is undone, they are the same again."""
     network, agent = followers()[which]
     options = {"opponent": agent, "seat": 1, "first_player": 0}
     env = gymnasium.make(NAME, **options) if number is None else gymnasium.make_vec(NAME, number, **options)

@@ -31,7 +31,7 @@ def new_game(name):
 
 
 def play(spec, game, most, seed=0):
-    """The actions of an agent against itself, with a seed for every move."""
+    """Return the actions of an agent against itself, reseeded for every move."""
     agent, actions = agents.load(spec), []
     while not game.is_over and len(actions) < most:
         agent.reseed(seed + game.num_moves)
@@ -63,7 +63,7 @@ def test_moves_are_chosen_as_often_as_habits_say(habits):
 
 
 def naive_shares(habits, n):
-    """How often each of the moves seems best, drawn for many people at once."""
+    """Return the frequency with which each move seems best, over ``n`` draws."""
     rng = np.random.default_rng(2)
 
     def errors(count):
@@ -84,7 +84,7 @@ def test_a_seed_for_every_move_decides_on_the_whole_game(game):
     assert len(set(openings)) > 5
 
 
-def test_without_a_level_it_is_the_one_in_the_middle():
+def test_the_default_level_is_the_middle_one():
     spec = f"partner:level={DEFAULT_LEVEL}"
     assert (agents.load("partner").name, agents.load(spec).name) == ("partner", spec)
     assert play("partner", new_game("patchwork"), 10) == play(spec, new_game("patchwork"), 10)
@@ -158,13 +158,13 @@ def test_the_highest_level_is_the_champion():
 
 
 def snugness(game, player):
-    """Pairs of empty neighbors, less those that as many empty cells can have at most."""
+    """Return the pairs of empty neighbors, minus the maximum for this number of empty cells."""
     quilt = game.quilt(player)
     cells = int((~quilt).sum())
     return joints_of(quilt) - (2 * cells - math.ceil(2 * math.sqrt(cells)))
 
 
-def test_the_eye_sees_what_a_move_costs_and_brings():
+def test_the_beginner_weighs_costs_and_gains_of_a_move():
     game, expansion, candidates = Game(seed=1), new_expansion(), partner_of_patchwork.new_candidates()
     player = game.current_player
     count = partner_of_patchwork.judge_by_eye(game.state, 0, 16, expansion, candidates)

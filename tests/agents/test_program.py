@@ -1,4 +1,4 @@
-"""Foreign programs as agents: they play as they would alone, and their failures harm nobody."""
+"""Programs as agents: they play their own moves, and their failures are reported."""
 
 import copy
 import json
@@ -38,7 +38,7 @@ def test_it_chooses_what_the_program_chooses(agent, game):
     assert agent.act(before) == before.clone().parse_move(game.notation().split("\n")[1].split()[0])
 
 
-def test_it_enters_matches():
+def test_a_program_plays_matches():
     result = play_matches(SPEC, "random", 4)
     assert (result.agent, len(result.games)) == (SPEC, 4)
     assert result.win_rate > 0.5
@@ -82,7 +82,7 @@ def saying(**answer):
         ("exec 1>&-; sleep 60", "closed its output"),
     ],
 )
-def test_a_program_that_fails_is_ended_and_told_of(script, words, monkeypatch):
+def test_a_failing_program_is_ended_and_reported(script, words, monkeypatch):
     monkeypatch.setattr("patchwork_env.agents.program.GRACE", 0.05)
     if "closed" in words:
         monkeypatch.setattr("patchwork_env.protocol.programs.PATIENCE", 0.01)
@@ -127,6 +127,6 @@ def test_no_file_can_name_a_program(tmp_path):
         ("program:sh:seconds=0", ValueError, "it must be a number above 0"),
     ],
 )
-def test_specs_of_no_program_are_refused_before_anything_starts(spec, kind, words):
+def test_malformed_specs_start_no_program(spec, kind, words):
     with pytest.raises(kind, match=words):
         agents.load(spec)

@@ -42,7 +42,7 @@ def saved(tmp_path_factory):
 
 
 def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STORED, leave_out=()):
-    """A copy of a model with other tensors, or other JSON."""
+    """Write a copy of a model with changed tensors, JSON or members; return its path."""
     with zipfile.ZipFile(source) as archive:
         members = {name: archive.read(name) for name in archive.namelist() if name not in leave_out}
     if weights is not None:
@@ -94,7 +94,7 @@ def test_it_plays_what_the_model_plays(tmp_path, policy, game, kwargs, kind):
 
 
 class Trap:
-    """An object whose unpickling leaves a file behind."""
+    """An object whose unpickling creates a file."""
 
     def __init__(self, path):
         self._path = path
@@ -116,7 +116,7 @@ def test_nothing_is_executed(saved, tmp_path):
     with pytest.raises(ValueError, match=r"policy\.pth has more than tensors"):
         agents.load(trapped)
     assert not mark.exists()
-    # PyTorch's reader of weights would make a byte array of any size.
+    # PyTorch's reader of weights allocates byte arrays of any size.
     huge = change(saved, tmp_path / "huge.zip", weights=lambda tensors: tensors.update(more=bytearray(3)))
     assert b"bytearray" in huge.read_bytes()
     with pytest.raises(ValueError, match=r"policy\.pth has more than tensors"):
@@ -177,7 +177,7 @@ def test_perceptrons_of_another_kind(tmp_path):
 
 
 def test_policies_that_see_other_observations(tmp_path):
-    """Their weights have the same shapes, and would play inputs in another order or of another size."""
+    """Their weights have the right shapes, but expect inputs in another order or of another size."""
     path = tmp_path / "model.zip"
     named = gymnasium.make("patchwork_env:Patchwork-v0", observation="dict")
     for policy, env in (
@@ -193,7 +193,7 @@ def test_policies_that_see_other_observations(tmp_path):
             agents.load(path)
 
 
-def test_models_behind_statistics_that_the_file_lacks(tmp_path):
+def test_models_with_statistics_that_the_file_lacks(tmp_path):
     model = MaskablePPO(
         "MlpPolicy", VecNormalize(SelfPlayVecEnv(2)), n_steps=4, policy_kwargs={"net_arch": [8]}
     )
@@ -207,7 +207,7 @@ def test_models_behind_statistics_that_the_file_lacks(tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["MlpPolicy", PatchworkPolicy])
-def test_policies_with_code_of_their_own(tmp_path, policy):
+def test_policies_of_the_user_are_refused(tmp_path, policy):
     save_model(
         tmp_path / "model.zip", policy, **({"net_arch": [8]} if policy == "MlpPolicy" else {"network": SIZES})
     )

@@ -1,4 +1,4 @@
-"""Specs, the strings that name agents: of the package, of one's own, of other packages, and on disk."""
+"""Specs, the strings that name agents: of the package, of the user, of other packages, and on disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ register("row", "tests.toy")
 
 @pytest.fixture
 def own_registry(monkeypatch):
-    """A registry that forgets what a test registers."""
+    """A registry for one test."""
     monkeypatch.setattr(specs, "_entries", dict(specs._entries))
 
 
@@ -79,7 +79,7 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
     }
     found = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in points.items()]
     monkeypatch.setattr(specs, "entry_points", lambda group: found)
-    assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken one disturbs nobody else
+    assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken entry point does not affect other agents
     with pytest.raises(ValueError, match="'patient', 'broken', 'empty' and paths of checkpoint folders"):
         agents.load("zzzz")
     assert {*points} <= set(help_on_agents().replace(",", "").split())
@@ -95,7 +95,7 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
         agents.load("patien")
 
 
-def test_what_no_spec_can_be_is_an_error_in_few_words():
+def test_malformed_specs_are_errors_in_few_words():
     for spec in ("x" * 100_000, "greedy:" + "a=1," * 30_000 + "a=1", "a/" * 50_000):
         with pytest.raises(ValueError, match="characters; at most 4096 are allowed") as error:
             agents.load(spec)
@@ -116,13 +116,13 @@ def checkpoint(tmp_path_factory):
     return folder
 
 
-def test_an_agent_is_called_by_its_name():
+def test_names_of_agents():
     assert tuple(agents.load(name).name for name in agents.names()) == agents.names()
     assert repr(agents.load("greedy")) == "<agent greedy>"
 
 
 @pytest.mark.parametrize("name", [name for name in agents.names() if agents.path_of(name)])
-def test_agents_that_come_with_the_package_say_how_they_were_made(name):
+def test_shipped_agents_have_their_training_facts(name):
     info = read_checkpoint(SHIPPED_FOLDER / name).info
     assert info["configuration"]["algorithm"] == info["algorithm"]
     assert info["steps"] >= info["configuration"]["total_steps"]
@@ -131,7 +131,7 @@ def test_agents_that_come_with_the_package_say_how_they_were_made(name):
     assert info["made_with"] == "python -m training.train"
 
 
-def test_where_the_policy_of_a_spec_lies():
+def test_path_of_a_spec():
     assert agents.path_of("greedy") is None
     assert agents.path_of("ppo:sample=true") == SHIPPED_FOLDER / "ppo"
     assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
@@ -142,10 +142,10 @@ def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
     assert import_agent("of_this_folder:first").act(Game(seed=1)) == 0
-    assert sys.path[-1] == str(tmp_path)  # last, so that nothing of Python's own is covered
+    assert sys.path[-1] == str(tmp_path)  # last, so that it hides no module of Python
 
 
-def test_options_stand_behind_the_last_colon(checkpoint, tmp_path):
+def test_options_follow_the_last_colon(checkpoint, tmp_path):
     assert agents.load(f"{checkpoint}:sample=true").sample is True
     assert agents.load(f"{checkpoint}:sample=false").sample is False
     odd = tmp_path / "width=8:final"
@@ -209,7 +209,7 @@ def _schemes(own_registry):
 
 
 @pytest.mark.usefixtures("_schemes")
-def test_what_stands_behind_the_colon_is_for_the_factory():
+def test_factories_of_schemes_get_the_text_after_the_colon():
     agent = agents.load("run:./a b:c --level 3:size=4", seed=5)
     assert (agent.name, agent.seed, agent.size) == ("./a b:c --level 3", 5, 4)  # type: ignore[attr-defined]
     assert agents.path_of("run:./a") is None
@@ -221,7 +221,7 @@ def test_what_stands_behind_the_colon_is_for_the_factory():
 
 
 @pytest.mark.usefixtures("_schemes")
-def test_what_runs_code_is_known_by_its_spec():
+def test_specs_tell_whether_they_run_code():
     for spec, imports, runs in (
         ("run:program", False, True),
         ("run:./program --level 3", False, True),

@@ -1,4 +1,4 @@
-"""Values to test with."""
+"""A simple value for tests."""
 
 from patchwork_env.agents.compiled import aligned_records, arrays_of
 from patchwork_env.agents.patchwork.value import features
@@ -6,9 +6,9 @@ from patchwork_env.agents.patchwork.value.network import OWN_SCORE, SCALES, WEIG
 from patchwork_env.patchwork.components import LAST_SPACE
 
 _LIFT = 300.0
-"""Keeps what follows above 0, where the network is linear."""
+"""A bias that keeps all units above 0, where the network is linear."""
 _UNIT = 32
-"""The points of a unit, so that all stays within the range of units."""
+"""The points per unit; all values stay in the range of units."""
 _POINTS_PER_SPACE = 1.5
 
 

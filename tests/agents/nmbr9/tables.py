@@ -1,4 +1,4 @@
-"""Tables of all phases of the game, and what can be counted on them."""
+"""Tables of all phases of the game, and naive counts on them."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ BESIDE = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 def played(turns, **options):
-    """A game in which each player has placed some tiles by rule of thumb."""
+    """Return a game in which each player has placed a number of tiles greedily."""
     game = Game(**options)
     while game.round < turns:
         game.play(greedy.choose_action(game.state, 0))
@@ -17,7 +17,7 @@ def played(turns, **options):
 
 
 def positions(skills, orders=("unknown",), players=1):
-    """All positions before the end. The skills are how often a rule of thumb chooses, not chance."""
+    """Return all positions before the end; each skill is the share of greedy moves of a game, else random."""
     rng, found = np.random.default_rng(0), []
     for seed, skill in enumerate(skills):
         game = Game(seed=seed, order=orders[seed % len(orders)], players=1 + seed % players)
@@ -29,7 +29,7 @@ def positions(skills, orders=("unknown",), players=1):
 
 
 def with_digit(game, digit):
-    """The same table with another tile in hand."""
+    """Return the same table with another tile in hand."""
     state = game.state.copy()
     state["num_rounds"], state["num_cards"] = 20, 20
     state["deck"][0, game.round] = digit
@@ -37,13 +37,13 @@ def with_digit(game, digit):
 
 
 def levels_of(game):
-    """How many legal placements there are on each level."""
+    """Return the number of legal placements by level."""
     levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
     return np.bincount(levels, minlength=engine.MAX_LEVELS + 2)
 
 
 def contact_of(game, action):
-    """The level of a placement, and the edges of cells that it shares with tiles of this level."""
+    """Return the level of a placement, and the number of edges that it shares with tiles of this level."""
     move = game.decode(action)
     near = set().union(*(tile.cells for tile in game.placements(0) if tile.level == move.level))
     return move.level, sum((r + down, c + right) in near for r, c in move.cells for down, right in BESIDE)

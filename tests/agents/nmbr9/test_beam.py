@@ -1,4 +1,4 @@
-"""The agent that plans whole games: it plays its plans by the rules, and the plans are good."""
+"""The agent ``beam``: it plays its plans, and the plans are good."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def play(game, agent):
 
 
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 9}, SMALL_FREE], ids=str)
-def test_it_plays_what_it_has_planned(settings, weights, monkeypatch):
+def test_plans_are_played(settings, weights, monkeypatch):
     made: list[Plan] = []
     monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
     game = Game(seed=4, players=2, **settings)
@@ -40,8 +40,8 @@ def test_it_plays_what_it_has_planned(settings, weights, monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 8}, SMALL_FREE], ids=str)
-def test_another_move_than_planned_makes_another_plan(settings):
-    """Also if a digit was chosen, which is placed."""
+def test_a_deviation_leads_to_a_new_plan(settings):
+    """Also after a digit was chosen."""
     game, agent = Game(seed=4, **settings), agents.load("beam:width=10")
     while not game.is_over:
         planned = agent.act(game)
@@ -85,7 +85,7 @@ def test_time_is_kept(settings, weights):
     assert len(found.stack) == root[0]["num_rounds"]
 
 
-def test_unknown_decks_are_refused_with_the_name_of_who_plays_them():
+def test_unknown_decks_are_refused():
     with pytest.raises(ValueError, match="'known' or 'free'; 'nmbr9_champion' plays unknown decks"):
         agents.load("beam").act(Game(seed=1))
     assert "beam" not in agents.names("nmbr9")
@@ -101,12 +101,12 @@ def test_unknown_decks_are_refused_with_the_name_of_who_plays_them():
         ("beam:width=3,seconds=1", r"the budgets are width=3 and seconds=1\.0; give one of them"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(spec, message):
+def test_wrong_options_are_refused(spec, message):
     with pytest.raises(ValueError, match=message):
         agents.load(spec)
 
 
-def test_a_pool_keeps_the_best_and_nothing_twice():
+def test_a_pool_keeps_the_best_without_duplicates():
     pools, rng = beam.new_pools(2, 5), np.random.default_rng(2)
     kept: dict[int, int] = {}
     offers = [

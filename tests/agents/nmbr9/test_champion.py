@@ -1,4 +1,4 @@
-"""Search with a value in NMBR 9: honest, for the own score, within its budget."""
+"""Search with a value in NMBR 9: it uses no hidden cards, maximizes its own score, and keeps its budget."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def agents_of(weights):
 
 
 def chosen_alike(agent, *games):
-    """Whether an agent plays the same in all of these games, with the same seed."""
+    """Whether an agent chooses the same action in all of these games, with the same seed."""
     chosen = set()
     for game in games:
         agent.reseed(7)
@@ -38,13 +38,13 @@ def chosen_alike(agent, *games):
     return len(chosen) == 1
 
 
-def test_an_order_that_is_known_is_not_looked_at_either(weights):
+def test_a_known_order_is_ignored(weights):
     agent = ChampionAgent(weights, evaluations=EVALUATIONS)
     assert chosen_alike(agent, played(8, seed=4), played(8, seed=4, order="known"))
 
 
-def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
-    """And each card comes next once in any row of as many decks as there are cards."""
+def test_decks_of_rollouts_are_permutations_of_the_rest(weights):
+    """In each series of as many decks as cards, every card comes next once."""
     game, work, streams = played(12, seed=5), champion.new_workspace(), np.array([3], np.uint64)
     considered = champion.begin(game.state, 0, champion.SETTINGS._replace(candidates=2), weights, work)
     decks = []
@@ -58,7 +58,7 @@ def test_decks_that_are_imagined_are_rearrangements_of_the_rest(weights):
         assert sorted(deck[13] for deck in row) == sorted(game.deck[13:])
 
 
-def test_others_tables_do_not_matter(weights):
+def test_other_players_tables_are_ignored(weights):
     alone, both = played(7, seed=6), Game(seed=6, players=2)
     while both.round < 7:
         sensible = both.current_player == 1
@@ -75,8 +75,8 @@ def test_the_last_tile_goes_where_it_brings_most(weights):
         assert engine.level_of(game.state, 0, agent.act(game)) == max(levels)
 
 
-def test_search_finds_what_the_value_does_not_see():
-    """With a value of nothing it beats the agent that takes what each tile brings."""
+def test_search_is_stronger_than_its_value():
+    """With a value of 0, it beats the agent that maximizes the points of each tile."""
     decks = [Game(seed=seed).deck for seed in range(3)]
     value, totals = aligned_records(WEIGHTS), [0, 0]
     for k, agent in enumerate((ValueAgent(value), ChampionAgent(value, evaluations=4000, seed=1))):
@@ -96,7 +96,7 @@ def test_keeping_the_best():
     assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
 
 
-def test_the_better_half_of_the_candidates_goes_on(weights):
+def test_the_better_half_of_the_candidates_is_kept(weights):
     agent, work, streams = ChampionAgent(weights, evaluations=2000), champion.new_workspace(), seed_streams(1)
     game = played(8, seed=9)
     assert list(agent._search(game.state, 0, work, streams)) == [12, 12, 6, 3, 2]
@@ -106,7 +106,7 @@ def test_the_better_half_of_the_candidates_goes_on(weights):
     assert [round(4 * share) for share in spent] == [0, 1, 2, 3, 4]  # equal shares of the budget
 
 
-def test_as_many_placements_are_evaluated_and_not_many_more(weights):
+def test_the_budget_of_evaluations_is_kept(weights):
     game = played(10, seed=9)
     for evaluations in (1, 2000):
         agent = ChampionAgent(weights, evaluations=evaluations, seed=0)
@@ -133,7 +133,7 @@ def test_specs(checkpoint):
     assert next(iter(LEVELS)) == "instant"
 
 
-def test_budgets_that_are_none_are_refused(checkpoint):
+def test_wrong_budgets_are_refused(checkpoint):
     with pytest.raises(ValueError, match=r"the budgets are level=fast and seconds=1\.0; give one"):
         agents.load(f"{checkpoint}:level=fast,seconds=1")
     with pytest.raises(ValueError, match=r"option 'level' of agent .* is 'slow'; it must be one of"):
@@ -144,7 +144,7 @@ def middle(players=2):
     return played(5, seed=7, players=players)
 
 
-def test_it_can_be_repeated_and_changes_nothing():
+def test_analyses_are_reproducible_and_change_nothing():
     game = middle()
     champion, alone = (agents.load("nmbr9_champion:nodes=2000", seed=1) for _ in range(2))
     first = list(champion.deepen(game))
@@ -153,7 +153,7 @@ def test_it_can_be_repeated_and_changes_nothing():
     assert list(agents.load("nmbr9_champion:seconds=0.02").deepen(game))
 
 
-def test_the_cards_to_come_do_not_matter_in_their_order():
+def test_the_order_of_the_cards_to_come_is_ignored():
     game, champion = middle(), agents.load("nmbr9_champion:nodes=2000")
     other = game.determinize(seed=5)
     assert other.deck != game.deck
@@ -161,7 +161,7 @@ def test_the_cards_to_come_do_not_matter_in_their_order():
     assert champion.expected_scores(other.public()) == champion.expected_scores(game.public())
 
 
-def test_expected_scores_are_those_in_the_end():
+def test_expected_scores_at_the_end_are_exact():
     game, champion = middle(players=3), agents.load("nmbr9_champion:instant")
     expected = agents.load("nmbr9_champion:nodes=2000").expected_scores(game)
     assert len(expected) == 3

@@ -25,12 +25,12 @@ def weights():
 
 @pytest.fixture(scope="module")
 def games():
-    """From the first tile to the last, some played well and some at random."""
+    """Positions from the first tile to the last, with greedy and random moves."""
     return positions([seed / 8 for seed in range(8)])
 
 
 def is_seen_completely(game):
-    """Whether no level is too large for the strings of bits."""
+    """Whether every level fits into the bit strings."""
     _, _, height, width = engine.bounds(game.state, 0, 0, game.round)
     return 0 < width <= MOST_COLUMNS and height * (width + 3) <= 64 * NUM_WORDS
 
@@ -54,14 +54,14 @@ def test_fits_are_the_legal_placements_of_every_level(games):
 
 
 def with_a_level_that_one_tile_fills():
-    """On level 3 the cells of a 0 are free, and no others."""
+    """Return a game with exactly one placement on level 3, of a 0."""
     game = played(16, seed=830)
     assert levels_of(with_digit(game, 0))[3] == 1
     return game
 
 
-def test_a_table_wider_than_the_view_is_seen_in_part():
-    """Tiles in a line: nothing is counted that is not legal, and all other features are there."""
+def test_of_a_wide_table_a_part_is_seen():
+    """With tiles in a line, counts have no illegal placements, and the other features are complete."""
     game, buffer = Game(deck=[1] * 12), value.new_buffer()
     while game.round < 10:
         game.play(max(map(int, game.legal_actions()), key=lambda a: (a < 4096, a % 64)))
@@ -115,7 +115,7 @@ def test_a_flipped_table_is_another_one():
 
 
 def test_different_windows_have_different_rows():
-    """Two windows share a row exactly if one is a turn of the other and their middles are as high."""
+    """Two windows share a row exactly if one is a turn of the other with a middle as high."""
     names = {}
     for heights in random_heights(60, seed=2):
         padded, (grid, _) = np.pad(heights, 2), windows_of(heights)
@@ -147,8 +147,8 @@ def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weight
 
 @pytest.mark.parametrize("key", ["column", "row"])
 @pytest.mark.parametrize("step", [1, -1])
-def test_values_agree_on_tables_as_wide_as_tables_can_be(key, step, weights):
-    """Tiles in a line reach both ends of the table, where windows lie beyond it."""
+def test_values_agree_on_the_widest_tables(key, step, weights):
+    """Tiles in a line reach both ends of the table, where windows extend past it."""
     expansion, buffer, widest = value.new_expansion(), value.new_buffer(), 0
     game = Game(deck=[1, 1, 9, 7] * 5)
     while game.round < 19:
@@ -176,7 +176,7 @@ def leaky(x):
 
 
 def naive_value(game, weights):
-    """The value of a table from its description, with features as they can be counted on it."""
+    """Return the value of a table by the description of the network, with naive features."""
     arrays, buffer = arrays_of(weights), value.new_buffer()
     _, windows = value.read_table(game.state, 0, 0, buffer[0])
     relief = leaky(arrays["relief_bias"] + arrays["windows"][buffer[0]["rows"][:windows]].sum(0))
@@ -238,7 +238,7 @@ def test_evaluation_against_its_description(games, weights):
     assert compared > 8
 
 
-def test_the_end_is_worth_nothing_more(games, weights):
+def test_a_complete_table_has_the_value_0(games, weights):
     game = games[-1].clone()
     expansion = value.new_expansion()
     count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
@@ -250,7 +250,7 @@ def test_the_end_is_worth_nothing_more(games, weights):
 
 @pytest.mark.parametrize("width", [1, value.LIKELY])
 def test_likely_placements_have_the_most_contact_on_their_level(games, weights, width):
-    """As many as the width says, and all that tie with the last of them."""
+    """``width`` of them, and all that tie with the last one."""
     expansion = value.new_expansion()
     for game in games[5::9]:
         contacts: dict[int, dict[int, int]] = {}

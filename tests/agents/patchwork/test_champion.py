@@ -60,7 +60,7 @@ def champion(nodes=20, to_solve=None, weights=WEIGHTS):
 
 
 def end_of_game(seed, turns_left):
-    """A game between two players without foresight, so many turns before its end."""
+    """Return a game of two agents without a search, this number of turns before its end."""
     agent, game = ValueAgent(WEIGHTS, PAYOFFS), Game(seed=seed)
     while not game.is_over:
         game.play(agent.act(game))
@@ -70,8 +70,8 @@ def end_of_game(seed, turns_left):
     return early
 
 
-def test_a_move_that_surely_wins_is_said_to_win():
-    """The value thinks little of it, and by how much it wins takes the solver too long to find out."""
+def test_a_move_with_a_proved_win_has_probability_1():
+    """Its learned value is low, and the solver's budget is too small for the margin."""
     game = Game.from_position(
         "patchwork/1 variant=revised player=1 pending_special=0 positions=43,42 buttons=12,28 "
         "incomes=13,13 bonus_owner=- first_finisher=- quilts=1#######1/####1###1/########1/#########/"
@@ -88,8 +88,8 @@ def test_a_move_that_surely_wins_is_said_to_win():
 
 
 @pytest.mark.parametrize(("seed", "turns_left"), [(3, 30), (5, 9), (6, 16)])
-def test_nodes_are_opened_as_the_description_says(seed, turns_left):
-    """Forced moves are played on; of each kind the best few successors are considered, alike ones once."""
+def test_nodes_and_edges_match_a_naive_expansion(seed, turns_left):
+    """Forced moves are played; the best successors of each kind get edges, symmetric ones once."""
     game = end_of_game(seed, turns_left)
     search = champion(nodes=60).workspace()
     tree, evaluator = search.tree, search.evaluator._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
@@ -137,7 +137,7 @@ def test_probabilities_to_win_are_calibrated():
 
 
 @pytest.mark.parametrize("calibrate", [True, False])
-def test_calibration_changes_what_a_search_states_and_not_the_value(calibrate):
+def test_calibration_changes_lines_but_not_the_value(calibrate):
     agent, game = ChampionAgent(WEIGHTS, PAYOFFS, nodes=50, calibrate=calibrate), Game(seed=1)
     best, tree = agent.search(game)[0], agent.workspace().tree
     expected = tree.edges[best_edge(tree, ROOT)]["values"][WIN]
@@ -149,7 +149,7 @@ def test_calibration_changes_what_a_search_states_and_not_the_value(calibrate):
 
 
 def test_probabilities_of_the_shipped_value_are_calibrated_when_it_plays_to_win():
-    """The calibration was fitted to games of the shipped value with itself that it played to win."""
+    """The calibration was fitted to games of the shipped value with the aim ``win``."""
     game, stated = Game(seed=2), {}
     for aim in ("win", "rich", "margin", "score"):
         agent = agents.load(f"champion:nodes=50,aim={aim}")
@@ -161,7 +161,7 @@ def test_probabilities_of_the_shipped_value_are_calibrated_when_it_plays_to_win(
 
 @pytest.mark.parametrize("shown", [0, 3, SHOWN])
 def test_an_analysis_visits_the_moves_that_it_shows(shown):
-    """A quarter of the simulations goes to them; the search itself leaves two of these moves aside."""
+    """A quarter of the simulations is spent on them; the search would ignore two of these moves."""
     game, search = end_of_game(seed=4, turns_left=30), champion(nodes=4000).workspace()
     reset_search(search.tree, search.work, search.evaluator, game.state, 0)
     grow(search.tree, search.work, search.evaluator, 4000, NO_LIMIT, False, shown)
@@ -221,7 +221,7 @@ def test_after_interrupts_at_any_moment_moves_are_legal_and_no_thread_grows_a_tr
 
 
 def interrupt(call, first, second):
-    """Calls a function, which Ctrl-C interrupts after ``first`` seconds and again ``second`` later."""
+    """Call a function, and raise KeyboardInterrupt after ``first`` seconds and ``second`` seconds later."""
     left, calls = [1, 1], [call]
 
     def raise_interrupt(number, frame):
@@ -246,7 +246,7 @@ def interrupt(call, first, second):
 
 
 def considered(expansion, count, most, payoffs):
-    """The successors that get edges, best first, with how many better ones of their kind there are."""
+    """Return the successors that get edges, best first, each with its rank among those of its kind."""
     found: list[tuple[float, float, int]] = []
     for k in range(count):
         own, other = float(expansion.owns[k]), float(expansion.others[k])
@@ -310,7 +310,7 @@ def test_lines_begin_with_the_move_that_is_played():
                 after.play(action)
 
 
-def test_a_forced_move_is_one_line_with_what_follows():
+def test_a_forced_move_is_one_line_with_its_continuation():
     agent, game = champion(), Game(seed=3)
     while len(game.legal_actions()) > 1:
         game.play(game.legal_actions()[-1])
@@ -326,7 +326,7 @@ def test_a_forced_move_is_one_line_with_what_follows():
 
 
 def exact_value(game, player, is_outcome_alone=False):
-    """What perfect play gets for a player: the margin, or a sign; the game must be near its end."""
+    """Return a player's result under perfect play: the margin, or its sign; the game must be near its end."""
     if game.is_over:
         scores, has_won = game.scores(), 1 if game.winner() == player else -1
         return has_won if is_outcome_alone else scores[player] - scores[1 - player]
@@ -353,8 +353,8 @@ def test_an_ending_is_played_perfectly():
             assert line.win == (line.margin > 0) or line.margin == 0
 
 
-def test_an_ending_is_won_that_is_too_large_to_be_solved_further():
-    """By a value that knows nothing and a budget for little more than the question who wins."""
+def test_an_ending_is_won_if_only_the_winner_can_be_proved():
+    """With an untrained value, and a budget that suffices only to find the winner."""
     weights, won = new_weights(seed=1), 0
     for seed in range(30):
         game = end_of_game(seed, 9)
@@ -368,8 +368,8 @@ def test_an_ending_is_won_that_is_too_large_to_be_solved_further():
     assert won > 0
 
 
-def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget():
-    """The best move comes first, and all four together look at no more quilts than three of them may."""
+def test_successors_of_an_ending_are_solved_within_a_budget():
+    """The best move is solved first; all four together take at most the budget of three."""
     game, agent = end_of_game(1, 12), champion()
     search = agent.workspace()
     tree, work, evaluator = search.tree, search.work, search.evaluator
@@ -378,7 +378,7 @@ def test_what_follows_the_moves_of_an_ending_is_solved_within_a_budget():
         assert tree.nodes[ROOT]["count"] == 4
         first = tree.nodes[ROOT]["begin"]
         last = tree.edges[first + 3]
-        tree.nodes["values"][1:] = np.nan  # nothing of what lies in memory is taken for a value
+        tree.nodes["values"][1:] = np.nan  # the solver must not read these values
         effort = solve_root(tree, work, evaluator, last["action"], budget, SOLVER)
         assert tree.nodes[ROOT]["solved"] == num_solved
         assert effort < 3.5 * budget
@@ -415,7 +415,7 @@ def checkpoint(tmp_path_factory):
 
 
 def test_a_spec_gives_a_budget(checkpoint, monkeypatch):
-    """Without one a checkpoint is played by its value alone, but those of the package search."""
+    """Without a budget, a checkpoint plays without a search, unless it is shipped."""
     assert isinstance(agents.load(checkpoint), ValueAgent)
     assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
     fast, few = (
@@ -442,7 +442,7 @@ def test_a_spec_gives_a_budget(checkpoint, monkeypatch):
 
 
 @pytest.mark.slow
-def test_what_it_plays_for_is_an_option():
+def test_the_aim_is_an_option():
     specs = [f"champion:nodes=20,aim={aim}" for aim in ("win", "rich", "score")]
     win, rich, score = (play_matches(spec, spec, 40, seed=1).means(0) for spec in specs)
     assert win["score"] + 5 < rich["score"] < score["score"]

@@ -41,7 +41,7 @@ SOLVER = new_solver()
 
 
 def check(game, solver=SOLVER):
-    """Compares with minimax both the value and what the actions lead to."""
+    """Compare the value, and the value after the action, with minimax."""
     exact = minimax(game)
     is_solved, value, action = solve(game.state, 0, ENOUGH, solver, False)
     assert is_solved
@@ -57,7 +57,7 @@ def check(game, solver=SOLVER):
 
 
 def played_ending(rng, style, spaces):
-    """A position of a random or greedy game in which both players have few spaces left together."""
+    """Return a position of a random or greedy game with few spaces left."""
     game, greedy = Game(seed=rng.randrange(2**32), first_player=rng.randrange(2)), GreedyAgent()
     while sum(game.positions) < 2 * LAST_SPACE - spaces:
         game.play(greedy.act(game) if style == "greedy" else random_action(game, rng, style))
@@ -81,7 +81,7 @@ def test_made_up_endings():
     assert checked["large"] < 20
 
 
-def test_what_is_known_of_one_game_is_not_used_in_another():
+def test_table_entries_of_one_ending_are_not_used_in_another():
     solver, rng = new_solver(), random.Random(3)
     game = made_up_ending(rng)
     while len(game.circle) < 3 or game.is_over:
@@ -93,7 +93,7 @@ def test_what_is_known_of_one_game_is_not_used_in_another():
         game = Game.unchecked(states)
 
 
-def test_numbers_of_games_start_again():
+def test_numbers_of_endings_restart():
     solver = new_solver()
     solver.game[0] = (1 << 16) - 2
     rng = random.Random(4)
@@ -165,7 +165,7 @@ def test_coverable_cells_are_those_of_all_placements():
             assert {divmod(bit, 9) for bit in range(81) if found >> bit & 1} == cells
 
 
-def test_no_play_gains_more_than_foreseen():
+def test_no_play_gains_more_than_the_upper_bound():
     rng, prospects = random.Random(9), np.zeros(2, PROSPECTS)
     for _ in range(60):
         game = played_ending(rng, "buys", rng.randint(1, 106))
@@ -182,7 +182,7 @@ def test_no_play_gains_more_than_foreseen():
             game.play(random_action(game, rng, "packs"))
 
 
-def test_who_only_advances_gains_what_is_foreseen():
+def test_a_player_who_only_advances_gains_the_lower_bound():
     rng, prospects = random.Random(10), np.zeros(1, PROSPECTS)
     for _ in range(40):
         game = played_ending(rng, "buys", rng.randint(1, 60))
@@ -196,7 +196,7 @@ def test_who_only_advances_gains_what_is_foreseen():
 
 
 def gain(game):
-    """What the player to move gains on the opponent under best play, and who is first."""
+    """Return the change of the margin under best play for the player to move, and the first finisher."""
     own, other = game.scores()[game.current_player], game.scores()[1 - game.current_player]
     margin, first = minimax(game, 60)
     return margin - (own - other), first
@@ -211,7 +211,7 @@ def key_of(game):
 
 
 def slightly_changed(game, rng):
-    """The same position with other buttons, another income, or other cells of a quilt covered."""
+    """Return the same position with other buttons, another income, or other covered cells."""
     states, player, change = game.state.copy(), rng.randrange(2), rng.randrange(8)
     if change < 2:
         states[0][("buttons", "income")[change]][player] = rng.randrange(12)
@@ -244,7 +244,7 @@ def test_positions_under_one_key_gain_the_same():
 
 
 def value_against_loose(game, loose, known):
-    """What the owner of the other quilt reaches at most against a loose one, by plain minimax."""
+    """Return the best result against the player ``loose``, who has a loose quilt, by plain minimax."""
     if game.is_over:
         scores = game.scores()
         return scores[1 - loose] - scores[loose], 1 if game.first_finisher == 1 - loose else -1
@@ -266,7 +266,7 @@ def value_against_loose(game, loose, known):
     return known[key]
 
 
-def test_nobody_reaches_more_against_a_loose_quilt():
+def test_a_loose_quilt_gives_a_bound():
     rng, prospects, counts = random.Random(12), np.zeros(2, PROSPECTS), Counter()
     for _ in range(250):
         game, loose = made_up_ending(rng), rng.randrange(2)

@@ -1,4 +1,4 @@
-"""The greedy agent against a naive computation of the same choice, and the strength that it owes to it."""
+"""The greedy agent: its choices against a naive computation, and its strength."""
 
 import random
 
@@ -11,7 +11,7 @@ from tests.patchwork.twins import both, random_circle
 
 
 def naive_value(naive, patch, size):
-    """Income still to come, plus the penalty saved, minus both prices."""
+    """Return the later income plus the penalty saved, minus the price and the time."""
     price, time, income = PATCHES[patch][1:]
     space = naive.positions[naive.current_player]
     target = min(53, space + time)
@@ -30,7 +30,7 @@ def joints_after(naive, cells):
 
 
 def naive_choice(naive):
-    """The action that the documentation of the agent describes."""
+    """Return the action by the description of the agent."""
     moves = naive.legal_moves()
     if naive.pending_special:
         candidates = moves
@@ -45,7 +45,7 @@ def naive_choice(naive):
 
 
 @pytest.mark.parametrize("variant", ["revised", "2014"])
-def test_its_choice_is_the_naive_one(variant):
+def test_choices_match_the_naive_ones(variant):
     rng, greedy = random.Random(variant), GreedyAgent()
     kinds = set()
     for _ in range(10):

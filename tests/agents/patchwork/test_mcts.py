@@ -48,7 +48,7 @@ def test_two_budgets_are_an_error():
         agents.load("mcts:seconds=1,simulations=5")
 
 
-def test_trees_are_used_again():
+def test_trees_are_reused():
     agent, game = MctsAgent(1, simulations=200), Game(seed=7)
     reused = 0
     while not game.is_over and sum(game.positions) < 80:

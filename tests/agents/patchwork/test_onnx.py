@@ -196,7 +196,7 @@ def test_a_damaged_file_is_an_error_that_names_it(model, tmp_path, damage):
         agents.load(path)
 
 
-def test_a_model_of_something_else_is_an_error_that_says_what(model):
+def test_a_model_of_another_kind_is_an_error(model):
     for key, value, message in (
         ("format", "yolo", "format 'yolo'; it must be 'patchwork_env policy'"),
         ("version", "2", "version '2'; it must be '1'"),
@@ -236,7 +236,7 @@ class _Foreign:
         (True, (np.full((1, 2026), np.nan, np.float32),), "probabilities that are not numbers"),
     ],
 )
-def test_what_a_foreign_model_computes_is_checked(model, sample, results, message):
+def test_results_of_a_model_are_validated(model, sample, results, message):
     agent = OnnxAgent(model, "foreign", sample=sample, seed=1)
     agent._workspace = _Foreign(*results)
     with pytest.raises(ValueError, match=message):

@@ -93,7 +93,7 @@ def test_symmetric_quilts_have_the_same_patterns():
 
 
 def test_different_windows_have_different_patterns():
-    """Two windows share a row exactly if one is a view of the other, and of small ones, at the same ring."""
+    """Two windows share a row exactly if they are symmetric; small ones also have the same ring."""
 
     def key(window, ring):
         views = [np.rot90(flipped, k) for flipped in (window, window.T) for k in range(4)]
@@ -153,12 +153,12 @@ SIZES = {
     "missing": 2 * 50,
     "margin": 201,
 }
-"""The features and their numbers of rows, in the order of the table: files of values have it."""
+"""The number of rows of each feature, in the order of the table in checkpoints."""
 FIRST = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))
 
 
 def naive_rows(game):
-    """The rows of a position, from what the page shows of it."""
+    """Return the rows of a position, computed from the public attributes of the game."""
     mover, circle = game.current_player, game.circle
     players = (mover, 1 - mover)
     ahead = [s for s in naive.SPECIAL_SPACES[game.special_patches] if s > max(game.positions)]
@@ -202,7 +202,7 @@ def naive_rows(game):
 
 
 def offer(game, patch):
-    """What the mover sees of an offered patch, as a number of four bits."""
+    """Return the class of an offered patch for the player to move, a number of four bits."""
     _, price, time, _ = naive.PATCHES[patch]
     mover, other = game.current_player, 1 - game.current_player
     before = game.positions[mover]
@@ -223,7 +223,7 @@ def rows_of_game(game):
 
 
 @pytest.mark.parametrize("special_patches", naive.SPECIAL_SPACES)
-def test_features_are_what_can_be_counted_on_the_table(special_patches):
+def test_features_match_the_naive_ones(special_patches):
     states = with_short_circles(many_states(4, special_patches))[5::25]
     extreme = states[::4].copy()
     extreme["buttons"], extreme["income"][:, 0] = [60000 % 127, 120], 77
@@ -237,7 +237,7 @@ def test_features_are_what_can_be_counted_on_the_table(special_patches):
 
 
 def naive_outputs(game, integers):
-    """The outputs from their description, in numbers that have room for everything."""
+    """Return the outputs by the description of the network, in integers without overflow."""
 
     def leaky(x):
         x = np.clip(x, -(2**15), 2**15 - 1)
@@ -268,7 +268,7 @@ def test_evaluation_against_its_description(games, integers):
 
 @pytest.fixture(scope="module")
 def large_integers(weights):
-    """A value whose sums of rows go far beyond the range of units, and come back."""
+    """Weights whose partial sums leave the range of units and return into it."""
     large = weights.copy()
     for table in ("patterns", "features"):
         large[table] *= 80
@@ -276,7 +276,7 @@ def large_integers(weights):
 
 
 def test_sums_are_clipped_only_once(games, large_integers):
-    """So that a value does not depend on the path by which a position was found."""
+    """So a value does not depend on the path to a position."""
     buffer, expansion, clipped = new_buffer(), new_expansion(), 0
     for game in games[::5]:
         outputs = naive_outputs(game, large_integers)
@@ -300,7 +300,7 @@ def test_no_layer_overflows(factor, bias):
     assert (np.clip(biases >> shift, -(2**15), 2**15) == end).all()
 
 
-def test_integers_have_room_for_what_was_learned(weights):
+def test_integers_do_not_overflow(weights):
     """Layers stay in the range of int32 with the largest inputs, and tables stop at the ends of int16."""
     large = weights.copy()
     large["patterns"] *= 1e3
@@ -317,7 +317,7 @@ def test_integers_have_room_for_what_was_learned(weights):
 
 
 def check_values(game, expansion, count, integers, step):
-    """Compares successors with their values when nothing else is known, or with the result of the game."""
+    """Compare the values of successors with those of a fresh evaluation, or with the result of the game."""
     player, buffer = game.current_player, new_buffer()
     for k in range(0, count, step):
         after = game.clone()
@@ -362,7 +362,7 @@ def test_one_placement_of_a_patch_completes_the_square_and_others_do_not(integer
 
 @pytest.mark.parametrize("width", [1, 5, MOST_CHOICES, 20])
 def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joints(games, integers, width):
-    """Also where quilts of other positions are known, some of which are forgotten meanwhile."""
+    """Also with cached quilts of other positions, some of which are dropped."""
     fresh, knowing = new_expansion(), new_expansion()
     forget(knowing.quilts)
     for number, game in enumerate([*games[::5], *games[:10:5]]):
@@ -387,7 +387,7 @@ def best_of(actions, number, values):
 
 
 def compactness_after(game, action):
-    """Counted cell by cell."""
+    """Return the compactness, counted cell by cell."""
     covered = np.pad(quilt_after(game, action), 1, constant_values=1)
     points = 0
     for row, column in np.argwhere(covered[1:-1, 1:-1]) + 1:
