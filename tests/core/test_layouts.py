@@ -12,7 +12,6 @@ from numba.core.errors import TypingError
 from patchwork_env.agents.layers import integer_layer, product_adder, rectifier, rows_adder, short_rows_adder
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import add_fitting, and_shifted, copy, copy_record, unpack_bits
-from patchwork_env.patchwork import NUM_ACTIONS, Game
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")
 _add_rows, _add_product = rows_adder(4), product_adder(4)
@@ -127,11 +126,6 @@ def test_anchors_are_added_where_a_tile_touches_and_is_free():
     assert not out.any()
     with pytest.raises(TypingError, match="cells must be a contiguous array of 1 dimensions of int64"):
         _fit(out, near, taken, rows[::-1], columns)
-
-
-def test_a_strided_mask_is_refused_and_not_half_written():
-    with pytest.raises(TypingError, match="must be a contiguous array"):
-        Game.rules.kernels.legal_mask(Game(seed=1).state, 0, np.zeros(2 * NUM_ACTIONS, np.int8)[::2])
 
 
 def test_sums_of_rows_and_products_take_contiguous_arrays_only():

@@ -16,7 +16,6 @@ import pytest
 
 from patchwork_env import nmbr9, nmbr9_v0, patchwork, patchwork_v0
 from patchwork_env.drawing import Window, save_gif, save_png
-from patchwork_env.envs import display
 from patchwork_env.errors import MissingExtraError, StorageError
 from tests.attack.sound import require_message
 
@@ -208,15 +207,6 @@ def test_a_window_shows_every_step_and_closes(make, pygame, monkeypatch):
     env.close()
     step(twin)
     assert len(shown) == 5
-
-
-@pytest.mark.parametrize("make", MAKERS[1:2])
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_pettingzoo_finds_nothing(make, pygame, monkeypatch):
-    from pettingzoo.test import render_test
-
-    monkeypatch.setattr(display, "FRAMES_PER_SECOND", 0)
-    render_test(make)
 
 
 # --- the optional extra -----------------------------------------------------------------------------------

@@ -38,9 +38,3 @@ def test_placements_of_the_second_tile(turns):
         assert len(actions) == (2 if first in (0, 8) else 4)
         game.play(actions[turns % len(actions)])
         assert len(game.legal_actions()) == SECOND_TILE_PLACEMENTS[first][second]
-
-
-def test_the_deck_holds_every_digit_twice():
-    game = Game(seed=3)
-    assert sorted(game.deck) == sorted([*range(10)] * 2)
-    assert game.num_rounds == 20

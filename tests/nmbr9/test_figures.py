@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from patchwork_env.nmbr9 import Game
-from patchwork_env.nmbr9.figures import GameStats, statistics_of_games
+from patchwork_env.nmbr9.figures import GameStats
 from patchwork_env.nmbr9_v0 import SelfPlayBatch
 
 
@@ -32,7 +31,3 @@ def test_games_that_end_are_counted():
     )
     assert len(ended) == 6
     assert GameStats(1).count(np.stack(states[:6]), np.stack(actions[:6])) == {}
-
-
-def test_no_games_have_no_figures():
-    assert statistics_of_games(Game(seed=1).state[:0]) == {}

@@ -145,7 +145,6 @@ def test_players_cannot_have_more_buttons_than_a_game_gives():
 POSITION = Game(circle=CIRCLE).position_text()
 BAD_POSITIONS = [
     ("player=0", "player=2", "player is 2"),
-    ("player=0", "player=1", ""),
     ("positions=0,0", "positions=0,54", "0 to 53"),
     ("positions=0,0", "positions=0", "two numbers"),
     ("buttons=5,5", "buttons=5,x", "'x' in the set-up is not a number"),
@@ -162,12 +161,8 @@ BAD_POSITIONS = [
 @pytest.mark.parametrize(("old", "new", "named"), BAD_POSITIONS)
 def test_bad_positions(old, new, named):
     assert old in POSITION
-    text = POSITION.replace(old, new, 1)
-    if not named:
-        assert Game.from_position(text) == Game(circle=CIRCLE, first_player=1)
-        return
     with pytest.raises(ValueError, match=named):
-        Game.from_position(text)
+        Game.from_position(POSITION.replace(old, new, 1))
 
 
 @pytest.mark.parametrize("record", GAMES, ids=lambda record: record.name)
