@@ -1,1 +1,1 @@
-"""Other libraries: each module here is for one of them, and is imported only when it is asked for."""
+"""Adapters to other libraries, one module for each; none is imported with the package."""

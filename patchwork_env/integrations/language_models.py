@@ -3,7 +3,7 @@
 >>> from patchwork_env.integrations.language_models import TextAgent
 >>> from patchwork_env.learning.evaluation import play_matches
 >>> model = TextAgent(lambda prompt: "answer: +", "idler")
->>> play_matches(model, "random", games=2).usage[0].illegal_answers > 0  # where a special patch came
+>>> play_matches(model, "random", games=2).usage[0].illegal_answers > 0  # for special patches
 True
 """
 
@@ -72,7 +72,7 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
     answer: Any = complete(prompt)
     usage.seconds += time.perf_counter() - began
     if not isinstance(answer, str):
-        raise ValueError(f"a language model answers with text, not with {short_repr(answer)}")
+        raise ValueError(f"the answer of the language model is {short_repr(answer)}; it must be a str")
     usage.calls += 1
     usage.prompt_characters += len(prompt)
     usage.answer_characters += len(answer)
@@ -84,7 +84,7 @@ def _read(game: BaseGame, answer: str, usage: Usage, most: int) -> tuple[int | N
     if not is_request(answer):
         return parse(game, answer), None
     if usage.questions == most:
-        raise ValueError(f"all {most} requests are used up; the answer must be a move")
+        raise ValueError(f"all {most} requests are used; the answer must be a move")
     reply = ask(game, answer)
     usage.questions += 1
     return None, reply
@@ -96,7 +96,7 @@ _MOST_THREADS = 256
 
 
 class TextAgent(BatchAgent):
-    """An agent that asks a language model for its moves, or any other function from a prompt to an answer.
+    """An agent that asks a language model, or any function from a prompt to an answer, for its moves.
 
     Each prompt holds the whole exchange about the move, so that the function needs no memory. The last line
     of an answer has a move, such as ``answer: 12/3@d5``, or a request, such as ``answer: placements of patch
@@ -129,7 +129,9 @@ class TextAgent(BatchAgent):
         threads: int = 1,
     ) -> None:
         if not callable(complete) or isinstance(complete, type):
-            raise ValueError(f"{short_repr(complete)} is no function from a prompt to an answer")
+            raise ValueError(
+                f"complete is {short_repr(complete)}; it must be a function from a prompt to an answer"
+            )
         if not isinstance(name, str | None):
             raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
         self.name = name or str(getattr(complete, "__name__", type(complete).__name__))
@@ -149,7 +151,7 @@ class TextAgent(BatchAgent):
         games = [game_class.unchecked(states, i) for i in range(len(states))]
         actions, usage = np.empty(len(games), np.int64), Usage()
         for i, decision in enumerate(self._decisions(games)):
-            actions[i] = self._settle(games[i], decision)
+            actions[i] = self._action_of(games[i], decision)
             usage.add(decision.usage)
         return actions, usage
 
@@ -167,7 +169,7 @@ class TextAgent(BatchAgent):
         with ThreadPoolExecutor(count) as threads:
             yield from threads.map(decide_in, games)
 
-    def _settle(self, game: BaseGame, decision: Decision) -> int:
+    def _action_of(self, game: BaseGame, decision: Decision) -> int:
         """Return the action of a decision, or else that of the fallback."""
         if decision.action is not None:
             return decision.action

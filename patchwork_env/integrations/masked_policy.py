@@ -29,7 +29,7 @@ class Evaluated(NamedTuple):
         dense = self.output.values.new_full(shape, IMPOSSIBLE)
         return dense.index_put((self.rows, self.actions), self.output.log_probabilities)
 
-    def of(self, chosen: Tensor) -> Tensor:
+    def log_probabilities_of(self, chosen: Tensor) -> Tensor:
         """Return log-probabilities ``(n,)`` of one action per row; :data:`IMPOSSIBLE` for an illegal one."""
         width = int(max(self.actions.max(), chosen.max())) + 1 if len(self.actions) else 1
         listed = self.rows * width + self.actions
@@ -48,17 +48,19 @@ def evaluate(network: PolicyNetwork, observations: Tensor, masks: Tensor) -> Eva
 def draw(evaluated: Evaluated) -> Tensor:
     """Draw a legal action for each observation, int64 ``(n,)``, with PyTorch's random numbers."""
     uniforms = torch.rand(len(evaluated.output.values), dtype=torch.float64, device="cpu").numpy()
-    return _listed(evaluated, ragged.sample(*_lists(evaluated), uniforms))
+    return _actions_at(evaluated, ragged.sample(*_counts_and_log_probabilities(evaluated), uniforms))
 
 
 def likeliest(network: PolicyNetwork, evaluated: Evaluated) -> Tensor:
     """Return the action that an agent with the network plays for each observation, int64 ``(n,)``."""
-    counts, log_probabilities = _lists(evaluated)
+    counts, log_probabilities = _counts_and_log_probabilities(evaluated)
     kinds = network.kinds_of(evaluated.actions.cpu().numpy())
-    return _listed(evaluated, ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds))
+    return _actions_at(evaluated, ragged.most_probable(counts, kinds, log_probabilities, network.num_kinds))
 
 
-def _lists(evaluated: Evaluated) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+def _counts_and_log_probabilities(
+    evaluated: Evaluated,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return the numbers of legal actions ``(n,)``, and all log-probabilities ``(total,)``."""
     counts = np.bincount(evaluated.rows.cpu().numpy(), minlength=len(evaluated.output.values))
     if not counts.all():
@@ -66,7 +68,7 @@ def _lists(evaluated: Evaluated) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return counts, evaluated.output.log_probabilities.detach().cpu().numpy()
 
 
-def _listed(evaluated: Evaluated, positions: npt.NDArray[np.int64]) -> Tensor:
+def _actions_at(evaluated: Evaluated, positions: npt.NDArray[np.int64]) -> Tensor:
     return evaluated.actions[torch.from_numpy(positions).to(evaluated.actions.device)]
 
 

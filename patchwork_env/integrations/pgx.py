@@ -1,4 +1,4 @@
-"""Pgx: both games as environments for JAX, played by the compiled kernels through ``jax.pure_callback``.
+"""Pgx: both games as environments for JAX, which call the compiled kernels by ``jax.pure_callback``.
 
 >>> import jax
 >>> from patchwork_env.integrations.pgx import Patchwork
@@ -125,7 +125,7 @@ class _GameEnv(core.Env):
         return self._set_up.players
 
     def init(self, key: Any) -> Any:
-        """Begin a game that ``key`` decides."""
+        """Begin a game; ``key`` seeds its random set-up."""
         bits = jax.random.bits(key, (2,), jnp.uint32)
         results = self._call(self._begin, self._shapes, bits)
         return self.state_class(truncated=jnp.bool_(False), _step_count=jnp.int32(0), **results)
@@ -139,7 +139,7 @@ class _GameEnv(core.Env):
         Args:
             state: The state of one game.
             action: Any integer.
-            key: Draws the next tile of NMBR 9. Patchwork, where nothing is left to chance, ignores it.
+            key: The key that draws the next tile of NMBR 9. Patchwork ignores it.
         """
         bits = jnp.zeros(2, jnp.uint32) if key is None else jax.random.bits(key, (2,), jnp.uint32)
         action = jnp.asarray(action).astype(jnp.int32)
@@ -157,7 +157,7 @@ class _GameEnv(core.Env):
 
     def _observe(self, state: Any, player_id: Any) -> Any:
         player = jnp.asarray(player_id).astype(jnp.int32)
-        return self._call(self._look, ("observation",), state._record, player)["observation"]
+        return self._call(self._observe_all, ("observation",), state._record, player)["observation"]
 
     def _call(self, callback: Any, names: Iterable[str], *arguments: Any) -> dict[str, Any]:
         """Return the named results of a callback for one game; ``vmap`` passes it all games at once."""
@@ -181,8 +181,8 @@ class _GameEnv(core.Env):
     def _begin(self, bits: npt.NDArray[np.uint32]) -> dict[str, Any]:
         states = self._rules.empty_states(len(bits))
         masks, observations = self._new("legal_action_mask", len(bits)), self._new("observation", len(bits))
-        begin, how = loop(_deal, self._rules), self._set_up
-        begin(states, _streams(bits), how.initial_state, how.flags, masks.view(np.int8), observations)
+        begin, set_up = loop(_deal, self._rules), self._set_up
+        begin(states, _streams(bits), set_up.initial_state, set_up.flags, masks.view(np.int8), observations)
         rewards, over = self._new("rewards", len(bits)), self._new("terminated", len(bits))
         return _results(states, masks, observations, rewards, over)
 
@@ -197,11 +197,11 @@ class _GameEnv(core.Env):
         states, over = _records(record, self._rules), terminated[:, 0].copy()
         names = ("legal_action_mask", "observation", "rewards")
         masks, observations, rewards = (self._new(name, len(bits)) for name in names)
-        into = over, rewards, masks.view(np.int8), observations
-        loop(_step, self._rules)(states, _streams(bits), action[:, 0], truncated[:, 0], self._kind, *into)
+        results = over, rewards, masks.view(np.int8), observations
+        loop(_step, self._rules)(states, _streams(bits), action[:, 0], truncated[:, 0], self._kind, *results)
         return _results(states, masks, observations, rewards, over)
 
-    def _look(self, record: npt.NDArray[np.uint8], player: npt.NDArray[np.int32]) -> dict[str, Any]:
+    def _observe_all(self, record: npt.NDArray[np.uint8], player: npt.NDArray[np.int32]) -> dict[str, Any]:
         observations = self._new("observation", len(record))
         states, players = _records(record, self._rules), player[:, 0] % self.num_players
         loop(_observe, self._rules)(states, players, observations)
@@ -300,7 +300,7 @@ def _deal(
     masks: npt.NDArray[np.int8],
     observations: Observation,
 ) -> None:
-    """Begin all games, and write what their first players see and may do."""
+    """Begin all games, and write the masks and observations of their first players."""
     legal_set, used = np.empty(game.legal_shape, np.uint64), np.empty(game.mask_words, np.uint64)
     for i in range(len(states)):
         game.deal(states, i, streams, initial_state, flags)
@@ -352,7 +352,7 @@ def _play(
 
 @template
 def _observe(states: States, players: npt.NDArray[np.int32], observations: Observation) -> None:
-    """Write what one player of each game sees."""
+    """Write the observation of one player of each game."""
     for i in range(len(states)):
         game.write_observation(states, i, players[i], observations[i])
 

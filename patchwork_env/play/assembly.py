@@ -22,9 +22,9 @@ _SCRIPT = re.compile(r'<script([^>]*) src="([^"]+)"></script>')
 _DATA = re.compile(r'(<script type="application/json" id="(\w+)">)(</script>)')
 _INLINE = re.compile(r"<(style|script)(?: type=\"module\")?>(.*?)</\1>", re.S)
 _IMPORT = re.compile(r'^import (\{[^}]*\}|\* as \w+) from "([^"]+)";$', re.M)
-_LATER = re.compile(r'\bimport\("([^"]+)"\)')
+_DYNAMIC_IMPORT = re.compile(r'\bimport\("([^"]+)"\)')
 _EXPORT = re.compile(r"^export (?=(?:const|class|function\*?|async function\*?) (\w+))", re.M)
-_NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*|import\.meta|</script", re.M)
+_UNSUPPORTED = re.compile(r"^(?:import|export)\b.*|import\.meta|</script", re.M)
 
 
 def assembled(page: Path, backend: str = "server") -> str:
@@ -56,22 +56,22 @@ def bundled(entry: Path) -> str:
     """Return a module and its imports as one script; ValueError for unknown forms of imports."""
     scripts: dict[Path, str] = {}
 
-    def add(path: Path, needed_by: tuple[Path, ...] = ()) -> str:
+    def add(path: Path, imported_by: tuple[Path, ...] = ()) -> str:
         """Add a module after its imports; return the name of its exports."""
-        if path in needed_by:
-            raise ValueError(f"modules need each other: {' > '.join(p.name for p in (*needed_by, path))}")
+        if path in imported_by:
+            raise ValueError(f"modules import each other: {' > '.join(p.name for p in (*imported_by, path))}")
         if path not in scripts:
 
-            def need(name: str) -> str:
-                return add((path.parent / name).resolve(), (*needed_by, path))
+            def add_import(name: str) -> str:
+                return add((path.parent / name).resolve(), (*imported_by, path))
 
             code = without_comments(_read(path))
-            code = _IMPORT.sub(lambda found: f"const {_bound(found[1])} = {need(found[2])};", code)
-            code = _LATER.sub(lambda found: f"Promise.resolve({need(found[1])})", code)
+            code = _IMPORT.sub(lambda found: f"const {_bound(found[1])} = {add_import(found[2])};", code)
+            code = _DYNAMIC_IMPORT.sub(lambda found: f"Promise.resolve({add_import(found[1])})", code)
             names = ", ".join(_EXPORT.findall(code))
             code = _EXPORT.sub("", code)
-            if found := _NOT_UNDERSTOOD.search(code):
-                raise ValueError(f"{path.name} cannot become a part of one script: {found[0]!r}")
+            if found := _UNSUPPORTED.search(code):
+                raise ValueError(f"{path.name} cannot be bundled: {found[0]!r}")
             scripts[path] = f"const {_name(path, entry)} = (() => {{\n{code}return {{ {names} }};\n}})();\n"
         return _name(path, entry)
 

@@ -1,4 +1,4 @@
-"""Opens a page in the browser to play and analyse on, against any agent, against a person, or to watch.
+"""Opens a page in the browser to play, watch and analyse games, against agents or people.
 
 patchwork-env play
 patchwork-env play --game nmbr9 --opponent nmbr9_champion:fast --port 8100
@@ -40,8 +40,8 @@ def _run(options: argparse.Namespace) -> int:
     with _listening_socket(options.port) as listening:
         server = PageServer(thinking, listening, options)
         if options.port is None and listening.getsockname()[1] != DEFAULT_PORT:
-            print(f"port {DEFAULT_PORT} is taken, so the page has another one", file=sys.stderr, flush=True)
-        with telling(thinking.streams.announce, may_show=server.has_address.is_set):
+            print(f"port {DEFAULT_PORT} is in use, so the page has another one", file=sys.stderr, flush=True)
+        with report_compilations(thinking.streams.announce, may_show=server.has_address.is_set):
             code = run_until_signal(server.serve_until_asked, interrupted=0)
     return leave(code)
 
@@ -55,8 +55,8 @@ def _game_of(options: argparse.Namespace, players: AgentPool) -> str:
 
 
 @contextmanager
-def telling(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
-    """Announce every compilation within the block to the page, and on stderr once ``may_show`` is true."""
+def report_compilations(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
+    """Report every compilation within the block to the page, and on stderr once ``may_show`` is true."""
     line, count = StatusLine(), 0
 
     def note(message: str) -> None:
@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "--port",
         type=int,
         metavar="N",
-        help=f"the port of the page (default: {DEFAULT_PORT}, or a free one if that is taken)",
+        help=f"the port of the page (default: {DEFAULT_PORT}, or a free one if that is in use)",
     )
     parser.add_argument(
         "--no-browser", dest="browser", action="store_false", help="print the address, and open nothing"

@@ -94,7 +94,7 @@ def create_app(thinking: Thinking, port: int, page: Path = PAGE) -> ASGIApp:
 
 
 async def _index(page: Path, request: Request) -> Response:
-    """Return the page as one file, read anew."""
+    """Return the page as one file, assembled at every request."""
     html = await run_in_threadpool(assembled, page)
     headers = {
         "ETag": f'"{sha256(html.encode()).hexdigest()}"',
@@ -129,11 +129,11 @@ async def _stream(stream: Stream, request: Request) -> Response:
 
 
 def _line(event: Event) -> bytes:
-    """Return an event as a line of a stream, or an error if it has numbers that JSON cannot hold."""
+    """Return an event as a line of a stream, or an error if JSON cannot hold its numbers."""
     try:
         return encoded(event) + b"\n"
     except ValueError as error:
-        return encoded(error_of(f"the answer cannot be told: {error}")) + b"\n"
+        return encoded(error_of(f"the answer cannot be encoded: {error}")) + b"\n"
 
 
 async def _message(request: Request) -> dict[str, Any]:
@@ -150,8 +150,8 @@ async def _message(request: Request) -> dict[str, Any]:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    words = {404: f"there is no {request.url.path[:100]!r}", 405: f"{request.method} is not allowed here"}
-    return refusal(error.status_code, words.get(error.status_code, error.detail))
+    reasons = {404: f"there is no {request.url.path[:100]!r}", 405: f"{request.method} is not allowed here"}
+    return refusal(error.status_code, reasons.get(error.status_code, error.detail))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -180,7 +180,7 @@ def play(message: Message) -> dict[str, Any]:
     return {"notation": game.notation(), "position": position}
 
 
-_SECONDS_TO_END = 1  # how long open streams may go on after the server was asked to end
+_SECONDS_TO_END = 1  # the time that open streams have to end
 _HEAD_START = 0.5
 """The most seconds that the address waits for the kernels of the first requests."""
 _MOST_REQUESTS = 64
@@ -227,7 +227,7 @@ class PageServer(uvicorn.Server):
         lines = [address]
         if presets := _presets(options):
             address += presets
-            lines.append(f"with what you asked for: {address}")
+            lines.append(f"with your options: {address}")
         print(*lines, "Ctrl-C ends it", sep="\n", flush=True)
         self.has_address.set()
         if options.browser:
@@ -235,9 +235,8 @@ class PageServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End all streams, and then the server."""
-        logging.getLogger("uvicorn.error").setLevel(
-            logging.CRITICAL
-        )  # no client waits for requests that end now
+        # No client waits for requests that end now.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self._thinking.streams.stop()
         await super().shutdown(sockets)
 

@@ -25,7 +25,7 @@ _SHOWN = 100  # characters of a wrong answer in messages
 
 
 def split_command(command: str | Sequence[str], platform: str = sys.platform) -> list[str]:
-    """Return the words of a command, split as shells do; ValueError if it names no program.
+    """Return the words of a command, split as shells do; ValueError for an invalid command.
 
     On Windows a backslash separates folders and escapes nothing.
     """
@@ -162,7 +162,7 @@ class _Inbox:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.asked: dict[str, _Asked] = {}
-        self.failure: str | None = None  # the reason why no more answers come; empty if the program has ended
+        self.failure: str | None = None  # why no more answers arrive; empty if the program has ended
 
     def expect(self, number: str, positions: int) -> None:
         with self._lock:
@@ -180,7 +180,7 @@ class _Inbox:
             self.fail("")
         elif line.strip():
             try:
-                self._sort_in(read_message(line))
+                self._dispatch(read_message(line))
             except ValueError as error:
                 self.fail(f"answered {short_repr(line.decode(errors='replace'), _SHOWN)}: {error}")
 
@@ -192,7 +192,7 @@ class _Inbox:
             for asked in self.asked.values():
                 asked.answers.put(None)
 
-    def _sort_in(self, answer: Answer) -> None:
+    def _dispatch(self, answer: Answer) -> None:
         number = answer.get("id")
         if number is None and "error" in answer:
             self.fail(_error_in(answer))

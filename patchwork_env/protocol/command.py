@@ -80,7 +80,7 @@ class Writer:
             line = encoded(answer)
         except ValueError as error:
             kept = {name: answer[name] for name in ("id", "ply") if name in answer}
-            line = encoded({**kept, **error_of(f"the answer cannot be told: {error}")})
+            line = encoded({**kept, **error_of(f"the answer cannot be encoded: {error}")})
         with self._lock:
             if self.is_gone:
                 return

@@ -1,4 +1,4 @@
-"""The engine: answers queries about games, and forgets a query after its last answer."""
+"""The engine, which answers queries about games."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Task:
         self._latest: Answer = {}
         self.is_done = False
 
-    def note(self, fields: Answer, tell: bool) -> None:
-        """Store a partial result, and send it if ``tell``."""
+    def note(self, fields: Answer, send: bool) -> None:
+        """Store a partial result, and send it if ``send``."""
         with self._lock:
             self._latest = fields
-            if tell and not self.is_done:
+            if send and not self.is_done:
                 self._send({"id": self.id, "ply": self.ply, "done": False, **fields})
 
     def run(self) -> None:
@@ -103,12 +103,12 @@ class Engine:
         self._methods: dict[str, Callable[[queries.Query], None]] = {
             "position": partial(self._answer_positions, _position),
             "legal_moves": partial(self._answer_positions, _legal_moves),
-            "choose": partial(self._think, self._chosen, CHOICE),
-            "analyse": partial(self._think, self._analysed, ANALYSIS),
+            "choose": partial(self._think, self._choose, CHOICE),
+            "analyse": partial(self._think, self._analyse, ANALYSIS),
             "terminate": self._terminate,
-            "query_version": self._tell_version,
-            "query_agents": partial(self._tell_of_game, "agents", players.listed),
-            "query_components": partial(self._tell_of_game, "components", positions.components_of),
+            "query_version": self._answer_version,
+            "query_agents": partial(self._answer_about_game, "agents", players.listed),
+            "query_components": partial(self._answer_about_game, "components", positions.components_of),
         }
 
     def handle(self, line: bytes) -> None:
@@ -140,20 +140,20 @@ class Engine:
 
     # --- immediate answers --------------------------------------------------------------------------------
 
-    def _answer_positions(self, tell: Callable[[BaseGame], Answer], query: queries.Query) -> None:
+    def _answer_positions(self, describe: Callable[[BaseGame], Answer], query: queries.Query) -> None:
         for ply, game in queries.positions_asked(queries.game_of(query.fields), query.fields).items():
-            self._send({"id": query.id, "ply": ply, "done": True, **tell(game)})
+            self._send({"id": query.id, "ply": ply, "done": True, **describe(game)})
 
     def _terminate(self, query: queries.Query) -> None:
         ended = self.terminate(query.fields.get("terminate_id"))
         self._send({"id": query.id, "method": query.method, **query.fields, "terminated": ended})
 
-    def _tell_version(self, query: queries.Query) -> None:
+    def _answer_version(self, query: queries.Query) -> None:
         games = list(positions.GAMES)
         self._send({"id": query.id, "version": __version__, "protocol": PROTOCOL, "games": games})
 
-    def _tell_of_game(self, name: str, tell: Callable[[str], Any], query: queries.Query) -> None:
-        self._send({"id": query.id, name: tell(query.fields["game"])})
+    def _answer_about_game(self, name: str, describe: Callable[[str], Any], query: queries.Query) -> None:
+        self._send({"id": query.id, name: describe(query.fields["game"])})
 
     # --- answers of agents --------------------------------------------------------------------------------
 
@@ -184,19 +184,19 @@ class Engine:
             self._open.remove(task)
             self._changed.notify_all()
 
-    def _chosen(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
+    def _choose(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
         choice = self._agents.choice(game, spec, query.fields.get("seed"))
         return {"player": game.current_player, "move": choice["word"], "action": choice["action"]}
 
-    def _analysed(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
+    def _analyse(self, query: queries.Query, game: BaseGame, spec: str, task: Task) -> Answer:
         every, reported = query.fields.get("report_every"), monotonic()
         latest: Answer = {}
         for analysis in self._agents.analyses(game, spec, query.fields.get("lines", DEFAULT_LINES)):
             latest = {name: value for name, value in analysis.items() if name != "done"}
-            is_time = every is not None and monotonic() - reported >= every
-            if is_time:
+            is_due = every is not None and monotonic() - reported >= every
+            if is_due:
                 reported = monotonic()
-            task.note(latest, tell=is_time and not analysis["done"])
+            task.note(latest, send=is_due and not analysis["done"])
             if task.is_done:
                 break
         return latest

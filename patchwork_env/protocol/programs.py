@@ -78,7 +78,7 @@ class Program:
             if not self._ends_within(patience):
                 self._signal("SIGTERM")
                 self._ends_within(patience)
-            self._signal("SIGKILL")  # also for processes that the program left
+            self._signal("SIGKILL")  # also for processes that the program left behind
             self._process.wait()
 
     def how_it_ended(self) -> str:
@@ -110,7 +110,7 @@ _running: weakref.WeakSet[Program] = weakref.WeakSet()
 
 
 def end_all() -> None:
-    """End all programs, for processes that end without cleaning up."""
+    """End all programs, before a process ends without cleaning up."""
     for program in list(_running):
         program.end(0.1)
 
@@ -169,9 +169,9 @@ def run_until_signal(work: Callable[[], int], interrupted: int = INTERRUPTED) ->
 
 
 def leave(code: int) -> int:
-    """End all programs, and the process itself if threads still work; return the code.
+    """End all programs, and the process itself if threads are still running; return the code.
 
-    Such threads cannot be ended, and crash an interpreter that ends before them.
+    Such threads cannot be ended, and an interpreter that ends before them crashes.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -36,7 +36,7 @@ def plies(value: Any, what: str) -> list[int]:
     """Check a list of different numbers of moves."""
     found = [check_between(entry, 0, 10**6, f"an entry of {what}") for entry in _listed(value, what)]
     if not found or len(set(found)) < len(found):
-        raise ValueError(f"{what} must name at least one ply, and none twice, not {short_repr(value)}")
+        raise ValueError(f"{what} must list at least one ply, each once, not {short_repr(value)}")
     return found
 
 

@@ -28,11 +28,8 @@ ANALYSIS = "analysis"
 
 PARTNER = "partner"  # the agent that plays like people
 _OTHERS = ("greedy", "random", "mcts", "uct")
-_LEARNED = ("ppo", "ppo-quick")  # agents that come with the package; the learned ones need PyTorch
-_DEFAULTS = {
-    "mcts": "mcts:seconds=1",
-    "uct": "uct:seconds=1",
-}  # specs with a budget, where the name alone has none
+_LEARNED = ("ppo", "ppo-quick")  # they need PyTorch
+_DEFAULTS = {"mcts": "mcts:seconds=1", "uct": "uct:seconds=1"}  # specs with a budget
 _MOST_IDLE = 8  # the most agents that the pool keeps; each may hold the memory of a search
 
 
@@ -45,7 +42,7 @@ class AgentPool:
     """Agents by their specs, loaded once, kept, and lent to one request at a time.
 
     Specs that run code (``module:name``) or start a download (``hf:owner/name``) must be among the
-    ``trusted`` ones. The user gives these on the command line with ``option``.
+    ``trusted`` ones. The user names these on the command line with ``option``.
     """
 
     def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
@@ -144,7 +141,7 @@ def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     """Yield ever deeper analyses of a running game, of at most ``most`` lines; the last is ``done``."""
     if not isinstance(agent, analysis.IncrementalAnalyst | analysis.Analyst):
         raise ValueError(
-            f"agent {short_repr(agent.name)} cannot analyse; those can that search with a learned value, "
+            f"agent {short_repr(agent.name)} cannot analyse; agents that search with a learned value can, "
             "such as 'champion:analysis'"
         )
     game = game.determinize(_SEED)

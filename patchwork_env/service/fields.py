@@ -19,7 +19,7 @@ DEFAULT_LINES = 5
 def text(value: Any, what: str) -> str:
     """Check a str of any length."""
     if not isinstance(value, str):
-        raise ValueError(f"{what} must be a text, not {short_repr(value)}")
+        raise ValueError(f"{what} must be a string, not {short_repr(value)}")
     return value
 
 

@@ -1,8 +1,8 @@
 """The guard that checks every request to the servers on the user's machine.
 
-Every page in the user's browser can send requests to a server on the loopback interface, also under its own
-name if that resolves to 127.0.0.1 (DNS rebinding). So a request must name this server as its host. A message
-must have an ``Origin`` header of a page of this server, and a content type that no form can send.
+Every page in the user's browser can send requests to a server on the loopback interface, even under the
+page's own host name if that resolves to 127.0.0.1 (DNS rebinding). So a request must name this server as its
+host. A message must have the ``Origin`` of a page of this server, and a content type that no form can send.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ class RequestGuard:
         if self._hosts is not None and host not in self._hosts:
             return 403, f"this server is {' or '.join(sorted(self._hosts))}, not {short_repr(host)}"
         method = scope.get("method", "GET")
-        may_lack_origin = self._allows_programs or method in (
-            "GET",
-            "HEAD",
-        )  # for these browsers send no Origin
+        may_lack_origin = self._allows_programs or method in ("GET", "HEAD")  # browsers send none with these
         if origin not in (f"http://{host}", f"https://{host}") and (
             "origin" in headers or not may_lack_origin
         ):
@@ -81,19 +78,16 @@ class RequestGuard:
         is_json = (kind or "").partition(";")[0].strip() == JSON
         if method == "POST" and not is_json and not self._allows_programs:
             return 415, f"Content-Type is {short_repr(kind)}; it must be {JSON}"
-        if not scope["path"].isprintable():
-            return (
-                404,
-                f"there is no {short_repr(scope['path'])}",
-            )  # older versions of StaticFiles fail on such paths
+        if not scope["path"].isprintable():  # older versions of StaticFiles fail on such paths
+            return 404, f"there is no {short_repr(scope['path'])}"
         return None if self._most_bytes is None else self._too_long(headers, self._most_bytes)
 
     def _too_long(self, headers: Headers, most: int) -> tuple[int, str] | None:
         if "transfer-encoding" in headers:
-            return 411, "a message has a Content-Length"
+            return 411, "a message must have a Content-Length"
         length = headers.get("content-length", "0")[: len(str(most)) + 1]
         if length.isdecimal() and int(length) > most:
-            return 413, f"a message has at most {most} bytes"
+            return 413, f"the message has more than {most:,} bytes"
         return None
 
 

@@ -25,7 +25,7 @@ GAMES = games_with("page")  # the games of the page
 class PagePart(NamedTuple):
     """A game on the page."""
 
-    options: Mapping[str, str]  # of new games, the names of the constructor by those of the page
+    options: Mapping[str, str]  # of new games: from the name on the page to the constructor's argument
     state: Callable[[Any], dict[str, Any]]  # describes a position as data for JSON
     components: Callable[[], dict[str, Any]]  # describes the components as data for JSON
 
@@ -39,12 +39,12 @@ def new_game(game: str, options: Mapping[str, Any]) -> BaseGame:
     for name in given:
         if name not in names:
             raise ValueError(f"{game} has no option {short_repr(name)}; it has {', '.join(names)}")
-    begun: BaseGame = rules_of(game).game(**{names[name]: value for name, value in given.items()})
-    return begun
+    new: BaseGame = rules_of(game).game(**{names[name]: value for name, value in given.items()})
+    return new
 
 
 def read_game(notation: str) -> BaseGame:
-    """Return the game of a notation, with its moves."""
+    """Return the game that a notation describes, with its moves."""
     words = notation.split()
     if not words:
         raise ValueError("the text is empty; it must hold a game in notation")
@@ -76,8 +76,8 @@ def action_of(game: BaseGame, move: str | int) -> int:
 
 def positions_of(game: BaseGame) -> list[dict[str, Any]]:
     """Return the first position of a game, and the position after each move."""
-    going_on = game.root()
-    return [position_of(going_on), *(play(going_on, action) for action in game.history)]
+    replayed = game.root()
+    return [position_of(replayed), *(play(replayed, action) for action in game.history)]
 
 
 def play(game: BaseGame, action: int) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def components_of(game: str) -> dict[str, Any]:
 
 
 def options_of(game: str) -> Mapping[str, str]:
-    """Return the options of new games: the names of the constructor by those of the page."""
+    """Return the options of new games, from the name on the page to the constructor's argument."""
     return page_of(game).options
 
 

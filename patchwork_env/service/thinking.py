@@ -22,9 +22,9 @@ from patchwork_env.service.agents import ANALYSIS, AgentPool, analyses_of, champ
 from patchwork_env.service.positions import GAMES, new_game, positions_of
 
 Event = dict[str, Any]
-Tell = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
-Work = Callable[[Tell, threading.Event], None]
-"""Work in a thread: it sends events with ``tell``, and returns soon after its second argument is set."""
+Send = Callable[[Event | None], None]  # sends an event, from any thread; None ends the stream
+Work = Callable[[Send, threading.Event], None]
+"""Work in a thread: it sends events with ``send``, and returns soon after its second argument is set."""
 
 NOTICE_AFTER = 0.3  # seconds without an event until a stream sends WORKING
 _MOST_THREADS = 24
@@ -43,7 +43,7 @@ class Streams:
         self._patience, self._queue, self._pause = patience, queue, pause
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()
-        self._running: dict[threading.Event, Tell] = {}
+        self._running: dict[threading.Event, Send] = {}
 
     async def stream(self, work: Work, purpose: str, most: int) -> AsyncIterator[Event]:
         """Yield the events of work for a ``purpose``, which at most ``most`` threads serve at the same time.
@@ -63,14 +63,14 @@ class Streams:
             waited += _LOOK_EVERY
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         stopped = self._begin(work, purpose, events)
-        silence = error_of(f"{purpose} gave no sign for {self._patience:g} seconds")
+        timed_out = error_of(f"{purpose} sent nothing for {self._patience:g} seconds")
         try:
             event = await _next(events, NOTICE_AFTER, WORKING)
             while event is not None:
                 yield event
-                if event is silence:
+                if event is timed_out:
                     return
-                event = await _next(events, self._patience, silence)
+                event = await _next(events, self._patience, timed_out)
         finally:
             stopped.set()
 
@@ -85,37 +85,37 @@ class Streams:
         """Send an event to all streams, from any thread."""
         with self._lock:
             running = list(self._running.values())
-        for tell in running:
-            tell(event)
+        for send in running:
+            send(event)
 
     def stop(self) -> None:
-        """End all streams, and tell their threads to end."""
+        """End all streams, and signal their threads to end."""
         with self._lock:
             running = dict(self._running)
-        for stopped, tell in running.items():
+        for stopped, send in running.items():
             stopped.set()
-            tell(None)
+            send(None)
 
     def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
         loop, stopped = asyncio.get_running_loop(), threading.Event()
 
-        def tell(event: Event | None) -> None:
+        def send(event: Event | None) -> None:
             with suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         def run() -> None:
             try:
-                work(tell, stopped)
+                work(send, stopped)
             except BaseException as error:  # of an agent, also SystemExit
-                tell(error_of(reason_of(error)))
+                send(error_of(reason_of(error)))
             with self._lock:
                 self._busy[purpose] -= 1
                 del self._running[stopped]
-            tell(None)
+            send(None)
 
         with self._lock:
             self._busy[purpose] += 1
-            self._running[stopped] = tell
+            self._running[stopped] = send
         threading.Thread(target=run, name="agent", daemon=True).start()
         return stopped
 
@@ -129,7 +129,7 @@ async def _next(events: asyncio.Queue[Event | None], seconds: float, otherwise: 
         return otherwise
 
 
-_MOST_OF_ONE = 4  # the most moves of one agent, and the most analyses, at the same time
+_MOST_OF_ONE = 4  # the most moves of one agent at the same time, and the most analyses
 _MOVES_OF_AN_ENDING = 3
 
 Message = Mapping[str, Any]
@@ -173,8 +173,8 @@ class Thinking:
         game, given = fields.read_game_and(message, {"agent": fields.spec}, {"seed": fields.seed})
         spec, seed = self._agents.check(given["agent"]), given.get("seed")
 
-        def work(tell: Tell, stopped: threading.Event) -> None:
-            tell({"choice": self._agents.choice(game, spec, seed)})
+        def work(send: Send, stopped: threading.Event) -> None:
+            send({"choice": self._agents.choice(game, spec, seed)})
 
         return self.streams.stream(work, f"the agent {short_repr(spec)}", _MOST_OF_ONE)
 
@@ -184,11 +184,11 @@ class Thinking:
         spec = self._agents.check(given.get("agent", champion_of(rules_of(game.state).name, ANALYSIS)))
         most = given.get("lines", fields.DEFAULT_LINES)
 
-        def work(tell: Tell, stopped: threading.Event) -> None:
+        def work(send: Send, stopped: threading.Event) -> None:
             for analysis in self._agents.analyses(game, spec, most):
                 if stopped.is_set():
                     return
-                tell({"analysis": analysis})
+                send({"analysis": analysis})
 
         return self.streams.stream(work, "the analysis", _MOST_OF_ONE)
 

@@ -94,7 +94,7 @@ def test_after_all_tries_the_fallback_moves():
     strict = TextAgent(lambda prompt: "pass", "passer", retries=0, fallback=None)
     with pytest.raises(IllegalActionError, match="no legal move in 1 tries; its last answer: 'pass'"):
         strict.act(game)
-    with pytest.raises(ValueError, match="a language model answers with text, not with None"):
+    with pytest.raises(ValueError, match="the answer of the language model is None; it must be a str"):
         TextAgent(lambda prompt: None).act(game)
     assert TextAgent(lambda prompt: "\ud800 \x00 ż\nanswer: +").act(game) == 0
 
@@ -137,8 +137,8 @@ def test_seconds_are_those_of_all_calls(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"complete": "gpt"}, "'gpt' is no function from a prompt to an answer"),
-        ({"complete": str}, "is no function"),
+        ({"complete": "gpt"}, "complete is 'gpt'; it must be a function from a prompt to an answer"),
+        ({"complete": str}, "complete is <class"),
         ({"name": 3}, "the name of an agent must be text, not 3"),
         ({"retries": -1}, "retries is -1; allowed are 0 to 100"),
         ({"questions": 101}, "questions is 101"),

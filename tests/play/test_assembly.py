@@ -62,11 +62,11 @@ def test_modules_become_one_script(tmp_path):
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ('import "./other.js";\n', "main.js cannot become a part of one script: 'import \"./other.js\";'"),
+        ('import "./other.js";\n', "main.js cannot be bundled: 'import \"./other.js\";'"),
         ("export default 1;\n", "'export default 1;'"),
         ("const here = import.meta.url;\n", "'import.meta'"),
         ('const tag = "</script>";\n', "'</script'"),
-        ('import { a } from "./other.js";\n', "modules need each other: main.js > other.js > main.js"),
+        ('import { a } from "./other.js";\n', "modules import each other: main.js > other.js > main.js"),
     ],
 )
 def test_what_cannot_be_told_otherwise_is_refused(tmp_path, code, words):

@@ -17,7 +17,7 @@ from patchwork_env import cli
 from patchwork_env.core.progress import Compilation
 from patchwork_env.patchwork import Game
 from patchwork_env.play import command
-from patchwork_env.play.command import telling
+from patchwork_env.play.command import report_compilations
 
 NOTATION = Game(seed=7).notation()
 
@@ -131,7 +131,7 @@ def test_every_compilation_is_told(stream, monkeypatch):
     monkeypatch.setattr("sys.stderr", stream)
     told: list[dict[str, Any]] = []
     compilation = Compilation()
-    with telling(told.append, lambda: bool(told[1:])):  # from the second on
+    with report_compilations(told.append, lambda: bool(told[1:])):  # from the second on
         compilation.begin("first")
         compilation.begin("second")
     compilation.begin("third")

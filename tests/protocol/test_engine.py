@@ -159,8 +159,8 @@ def test_an_analysis_has_as_many_lines_as_were_asked_for():
         ({"moves": [10**30]}, "entry 1 of moves: action 1000"),
         ({"plies": [0, 1]}, "there is no ply 1 in plies; the game has 0 moves"),
         ({"plies": []}, "at least one ply"),
-        ({"plies": [0, 0]}, "none twice"),
-        ({"agent": 3}, "must be a text"),
+        ({"plies": [0, 0]}, "each once"),
+        ({"agent": 3}, "must be a string"),
         ({"agent": "greedi"}, "did you mean 'greedy'?"),
         ({"agent": "nmbr9_champion:instant"}, "plays nmbr9, not patchwork"),
         ({"agent": f"{ODD}:raises"}, "would run code; start the server with --allow"),
@@ -182,7 +182,7 @@ def test_errors_name_what_is_wrong(fields, words):
     [
         (b"nonsense", "the message is damaged"),
         (b'{"method": "choose"}', "the message lacks 'id'"),
-        (b'{"id": 7, "method": "choose"}', "id must be a text"),
+        (b'{"id": 7, "method": "choose"}', "id must be a string"),
         (b'{"id": "' + b"x" * 300 + b'"}', "300 characters"),
         (b'{"id": "' + b"x" * MOST_BYTES, "the line has more than 1,048,576 bytes"),
     ],
@@ -213,7 +213,7 @@ def test_an_agent_that_fails_harms_nothing(name, words):
 def test_figures_that_json_does_not_have_are_an_error():
     answer = only({"id": "a", "method": "analyse", "agent": f"{ODD}:numb", **NEW}, trusted=(f"{ODD}:numb",))
     assert (answer["id"], answer["ply"]) == ("a", 0)
-    assert "the answer cannot be told" in answer["error"]
+    assert "the answer cannot be encoded" in answer["error"]
 
 
 def test_the_engine_survives_errors_of_its_own(monkeypatch):

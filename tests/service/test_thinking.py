@@ -85,7 +85,7 @@ def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch):
     client = Client(f"{ODD}:hangs", patience=0.01)
     for _ in range(4):
         (event,) = choose(client, f"{ODD}:hangs")
-        assert "gave no sign for 0.01 seconds" in event["error"]
+        assert "sent nothing for 0.01 seconds" in event["error"]
     (event,) = choose(client, f"{ODD}:hangs")
     assert "is busy with 4 other requests" in event["error"]
     patient = Client(patience=60)
@@ -161,7 +161,7 @@ def test_figures_of_any_type_are_told_if_they_are_numbers():
     (line,) = analyse(client, NOTATION, agent=f"{ODD}:vague")[-1]["lines"]
     assert (line["action"], line["visits"], line["win"], line["exact"]) == (0, 3, 0.25, True)
     events = client.ask("/api/analyse", {"notation": NOTATION, "agent": f"{ODD}:numb"}).events
-    assert all("the answer cannot be told" in event["error"] for event in events)
+    assert all("the answer cannot be encoded" in event["error"] for event in events)
 
 
 def test_an_analysis_ends_when_nobody_reads_it():

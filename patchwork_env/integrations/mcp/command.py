@@ -14,7 +14,7 @@ import sys
 from patchwork_env.core.commands import CommandParser, run_command
 from patchwork_env.protocol.programs import leave
 
-_WAITING = "waiting for a client of MCP, which usually starts this command by itself"
+_WAITING = "waiting for an MCP client; clients usually start this command themselves"
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env mcp") -> int:
@@ -42,8 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SPEC",
         action="append",
         default=[],
-        help="an agent module:name that may be asked although it runs code; agents without code need no "
-        "permission; can be repeated",
+        help="an agent module:name that clients may name although it runs code; can be repeated",
     )
     return parser
 

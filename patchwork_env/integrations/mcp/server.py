@@ -24,12 +24,12 @@ NAME = "patchwork-env"
 _LONGEST_ERROR = 2000
 _INSTRUCTIONS = f"""\
 The board games Patchwork and NMBR 9, with exact rules, strong opponents and analysis. new_game begins a game
-and tells its rules; then look at the position, ask legal_moves where a piece may lie, and play. Up to
+and returns its rules. show returns the position, ask lists placements, and play plays a move. Up to
 {MOST_GAMES} games are held, by their game_id, until end_game or until the server ends."""
 
 
 def create_server(trusted: Collection[str] = ()) -> Any:
-    """Return an ``mcp.server.Server``; every connection has games of its own.
+    """Return an ``mcp.server.Server``, in which every connection has its own games.
 
     Agents ``module:name`` run code, so clients may name only the ``trusted`` ones.
     """

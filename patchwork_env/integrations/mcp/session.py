@@ -45,7 +45,7 @@ _ONE_OF = "{0}: one of {1}; the first by default."
 Word = Annotated[str, Field(max_length=200)]  # a move or a name
 Spec = Annotated[str, Field(max_length=MAX_SPEC_LENGTH)]
 Notation = Annotated[str, Field(max_length=MOST_BYTES)]
-GameId = Annotated[Word, Field(description="The game, as new_game has called it.")]
+GameId = Annotated[Word, Field(description="The game_id that new_game returned.")]
 Asked = Annotated[Spec | None, Field(description="The agent to ask; the champion of the game by default.")]
 
 
@@ -109,7 +109,7 @@ class Session:
         variant: Annotated[str | None, Field(description=_ONE_OF.format("Patchwork", VARIANTS))] = None,
         players: Annotated[int | None, Field(description="NMBR 9: 1 to 4; 2 with an opponent.")] = None,
         order: Annotated[str | None, Field(description=_ONE_OF.format("NMBR 9: the deck", ORDERS))] = None,
-        notation: Annotated[Notation | None, Field(description="A game to go on with.")] = None,
+        notation: Annotated[Notation | None, Field(description="A game to continue.")] = None,
     ) -> str:
         """Begin a game of Patchwork or NMBR 9. Returns its game_id, the rules, the position and the moves."""
         options = {"variant": variant, "players": players, "order": order}

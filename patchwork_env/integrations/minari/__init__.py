@@ -7,7 +7,7 @@
 >>> dataset[0].observations["observation"].shape  # doctest: +SKIP
 (24, 307)
 
-An episode is what one player sees and does in one game. Needs the extra ``minari``.
+An episode has one player's observations, actions and rewards in one game. Needs the extra ``minari``.
 """
 
 from __future__ import annotations

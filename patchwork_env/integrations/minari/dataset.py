@@ -28,7 +28,7 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.spaces import GameSpaces
 
 ENTRY_POINT = "patchwork_env.integrations.minari:MaskedObservation"
-"""The path from which stored datasets import the wrapper; it must not change."""
+"""The import path of the wrapper in stored datasets; it must not change."""
 
 
 class MaskedObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -84,14 +84,14 @@ class EpisodeData(NamedTuple):
     masks: npt.NDArray[np.uint8]  # ``(T + 1, num_actions)``; at the end all zeros
     actions: Actions  # int64 ``(T,)``
     rewards: npt.NDArray[np.float64]  # float64 ``(T,)``
-    plies: npt.NDArray[np.int16]  # the actions of all players before, int16 ``(T + 1,)``
+    plies: npt.NDArray[np.int16]  # the number of earlier actions of all players, int16 ``(T + 1,)``
     metadata: Mapping[str, Any]
 
 
 def folder_of_new(dataset_id: str, root: Any = None) -> Path:
     """Return the folder of a dataset to be written, by default in Minari's own folder.
 
-    FileExistsError if it exists, ValueError for an id that Minari could not find again.
+    FileExistsError if it exists, ValueError for an id that Minari cannot load.
     """
     try:
         if not isinstance(dataset_id, str) or len(dataset_id) > _LONGEST_ID:
@@ -101,8 +101,8 @@ def folder_of_new(dataset_id: str, root: Any = None) -> Path:
             raise ValueError
     except (ValueError, TypeError):  # Minari's TypeError for an id without a version
         raise ValueError(
-            f"the id of a dataset is {short_repr(dataset_id)}; it must be like 'namespace/name-v0': letters, "
-            f"digits, '-' and '_', at most {_LONGEST_ID}, two at least for a namespace, which is not {DATA!r}"
+            f"the id of a dataset is {short_repr(dataset_id)}; it must be like 'namespace/name-v0', with at "
+            f"most {_LONGEST_ID} letters, digits, '-' and '_', and no namespace of one letter or {DATA!r}"
         ) from None
     top = get_dataset_path() if root is None else Path(root)
     folder = top.absolute() / dataset_id  # Minari cannot measure the size of a relative folder

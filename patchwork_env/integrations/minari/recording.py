@@ -73,8 +73,8 @@ class Recording(NamedTuple):
         specs = [player for player in self.players if isinstance(player, str)]
         return {
             "algorithm_name": who,
-            "description": f"{self.games} games of {self.rules.title}, {who}. An episode is what one player "
-            "sees and does in one game; its metadata hold the notation of the whole game.",
+            "description": f"{self.games} games of {self.rules.title}, {who}. An episode has one player's "
+            "observations and actions in one game; its metadata hold the notation of the whole game.",
             "patchwork_env": {
                 "version": __version__,
                 "game": self.rules.name,
@@ -186,11 +186,11 @@ def _in_order(results: Iterable[tuple[int, list[PlayedGame]]]) -> Iterator[Playe
 def _episodes(
     recording: Recording, played: Iterable[PlayedGame], progress: Progress | None
 ) -> Iterator[dataset.EpisodeData]:
-    for one in played:
-        game, agents = one.game, [recording.names[agent] for agent in one.seating]
+    for each in played:
+        game, agents = each.game, [recording.names[agent] for agent in each.seating]
         about = {
-            "seed": one.seed,
-            "game": one.number,
+            "seed": each.seed,
+            "game": each.number,
             "agents": agents,
             "scores": np.array(game.scores(), np.int16),
             "winners": np.array(game.winners(), np.int8),
@@ -255,15 +255,15 @@ class PlayedGame(NamedTuple):
     """A game that was played to its end."""
 
     number: int  # in the dataset
-    seed: int  # with which the game and environments deal it
+    seed: int  # of the game, as ``Game`` and the environments take it
     game: BaseGame[Any]
     seating: tuple[int, ...]  # the index of the agent in each seat
 
 
 def play_block(agents: Sequence[Agent], block: BlockOfGames) -> list[PlayedGame]:
-    """Play all games of a block, which depend only on the agents and the block.
+    """Play all games of a block; agents move by one seat from game to game.
 
-    Agents change by one seat from game to game.
+    The games depend only on the agents and the block.
     """
     numbers, rules = range(block.begin, block.end), rules_of(block.game)
     seeds = [spawn_seed(block.seed, number) for number in numbers]

@@ -1,4 +1,4 @@
-"""OpenSpiel: importing this makes its algorithms play both games.
+"""OpenSpiel: both games for its algorithms, which this module registers when it is imported.
 
 A greedy agent plays a random bot::
 

@@ -1,4 +1,4 @@
-"""Games and states of OpenSpiel, written over the :class:`~patchwork_env.core.rules.Rules` of a game."""
+"""Games and states of OpenSpiel, built from the :class:`~patchwork_env.core.rules.Rules` of a game."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Kind(NamedTuple):
     long_name: str
     players: tuple[int, int]  # the lowest and the highest number
     parameters: Mapping[str, int | str]  # the defaults by name
-    recalls: bool  # whether one observation determines all earlier observations and actions of the player
+    recalls: bool  # whether an observation determines all earlier observations and actions of the player
 
     def type_of(self, setting: Setting) -> pyspiel.GameType:
         """Return the type of a game with given parameters."""
@@ -133,7 +133,7 @@ def numbers_of(words: Iterable[str]) -> list[int] | None:
 
 
 def _readable(value: Any) -> Any:
-    """Return a parameter that OpenSpiel reads as a str again: a single number gets a space after it."""
+    """Return a parameter that OpenSpiel reads back as a str: a single number gets a space after it."""
     if not isinstance(value, str):
         return value
     words = value.split()
@@ -207,7 +207,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
     def check_outcome(self, node: Node, action: Any) -> tuple[int, int]:
         """Return a valid outcome of chance, and the number of earlier ones."""
         if node.dealing is None or action not in dict(self.chance_outcomes(node)):
-            raise IllegalActionError(f"{short_repr(action)} is no outcome of chance now")
+            raise IllegalActionError(f"{short_repr(action)} is not an outcome of chance now")
         return int(action), node.dealing
 
     def _node_at(self, text: str) -> Node:
@@ -247,7 +247,7 @@ class RulesGame(pyspiel.Game):  # type: ignore[misc]
 
 
 def _loaded(text: str) -> Any:
-    """Return a game from its text. Unpickling imports this module, which registers the games."""
+    """Return a game from its text. Unpickling imports this package, which registers the games."""
     return pyspiel.load_game(text)
 
 
@@ -325,7 +325,7 @@ class State(pyspiel.State):  # type: ignore[misc]
         for outcome, _ in self.chance_outcomes():
             if self._action_to_string(CHANCE, outcome) == text:
                 return outcome
-        raise IllegalActionError(f"{short_repr(text)} is no outcome of chance now")
+        raise IllegalActionError(f"{short_repr(text)} is not an outcome of chance now")
 
     def returns(self) -> list[float]:
         """Return the returns of all players, 0 until the end."""

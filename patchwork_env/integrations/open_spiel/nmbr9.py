@@ -49,8 +49,8 @@ _NOTHING = "-"
 class Nmbr9Game(RulesGame):
     """NMBR 9 for 1 to 4 players, who place the tile of a card in turn without seeing each other's moves.
 
-    Without a deck and a seed, chance turns the cards: one in each round, or where their order is known all of
-    them before the first round. The cards that have not been turned lie in ascending order in the record.
+    Without a deck and a seed, chance turns the cards: one in each round, or all of them before the first
+    round if their order is known. In the record, the cards that have not been turned are sorted.
     """
 
     kind = KIND
@@ -144,9 +144,9 @@ def _sort_from(game: Game, first: int) -> None:
 
 
 def _seen(node: Node, player: int) -> str:
-    """Return the position text as a player knows it, with a field ``left``.
+    """Return the position text from a player's view, with a field ``left``.
 
-    ``deck`` has the cards whose place is known, and ``left`` the number of the other ones of each digit.
+    ``deck`` has the cards whose place is known, and ``left`` the number of the other cards of each digit.
     """
     game = cast(Game, node.game)
     notation, *words = game.position_text().split()

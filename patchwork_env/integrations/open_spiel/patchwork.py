@@ -31,7 +31,7 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.rules import RULES, most_buttons
 
 PRINTS = {"revised": "revised", "edition2014": "2014"}
-"""The prints of the time track by their names here; OpenSpiel would read ``2014`` as an integer."""
+"""The prints of the time track by their names in OpenSpiel, which would read ``2014`` as an integer."""
 KIND = Kind(
     short_name="python_patchwork",
     long_name="Patchwork",
@@ -48,7 +48,7 @@ KIND = Kind(
 """``circle`` has all patches with spaces between them, the 1x2 patch (0) last; ``seed`` is that of a
 ``Game(seed)``, at most 2**31 - 1, and -1 for none; ``special_patches`` is one of :data:`PRINTS`, and
 ``rewards`` is ``outcome``, ``margin`` or ``score``."""
-_NUM_DEALT = NUM_PATCHES - 1  # the patches that lie in random order; the 1x2 patch comes last
+_NUM_DEALT = NUM_PATCHES - 1  # the patches in random order; the 1x2 patch is last
 
 
 class PatchworkGame(RulesGame):

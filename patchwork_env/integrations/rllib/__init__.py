@@ -1,4 +1,4 @@
-"""The games for RLlib: its environment, the project's networks as its modules, and a league.
+"""RLlib: the games as an environment, the project's networks as modules, and a league.
 
 Needs the extra ``ray``.
 """

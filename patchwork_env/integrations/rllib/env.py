@@ -22,7 +22,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
     """A game of Patchwork, or of NMBR 9 for 1-4 players.
 
     **Agents**: ``player_0`` and so on. Only the player to move gets an observation, and only this player
-    acts: in Patchwork the one who is behind on the time track, who may move several times in a row.
+    acts. In Patchwork a player may move several times in a row.
 
     **Observations and actions**: those of the PettingZoo environments: ``{"observation": float32 vector,
     "action_mask": int8}``. When the game ends all players get a last observation, with a mask of zeros.
@@ -66,7 +66,7 @@ class GameMultiAgentEnv(MultiAgentEnv):
         """
         aec, player = self._aec, self._aec.agent_selection
         if set(action_dict) != {player}:
-            raise ValueError(f"there are actions of {sorted(action_dict)}; it is the turn of {player} alone")
+            raise ValueError(f"the actions are of {sorted(action_dict)}; it is the turn of {player} alone")
         aec.step(action_dict[player])
         over = aec.terminations[player]
         rewarded = self.possible_agents if over else [player]

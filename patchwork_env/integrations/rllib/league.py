@@ -1,4 +1,4 @@
-"""Self-play with a league on RLlib's interface: past selves, pairings, and win rates."""
+"""Self-play with a league in RLlib: past selves, pairings, and win rates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LeagueCallback(RLlibCallback):
     def on_train_result(self, *, algorithm: Any, result: dict[str, Any], **_: Any) -> None:
         """Update the win rates, and add a past self every so many iterations."""
         for name, games in result["env_runners"].pop(_GAMES, {}).items():
-            for won in games if isinstance(games, list) else ():  # RLlib has nan for no games
+            for won in games if isinstance(games, list) else ():  # RLlib logs nan if there were no games
                 self._win_rates[name] += (won - self._win_rates[name]) / _MEMORY
         result["win_rates"] = dict(self._win_rates)
         if algorithm.iteration % self._every == 0:

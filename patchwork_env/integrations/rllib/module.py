@@ -24,8 +24,8 @@ Batch = dict[str, Any]
 class ChosenActions(Distribution):
     """A distribution that knows only the chosen actions: a summary instead of thousands of logits.
 
-    RLlib stores the inputs of the distribution of every step. Here these are two numbers instead of up to
-    16,394: the log-probability of the chosen action, and the entropy in nats.
+    RLlib stores the inputs of the distribution of every step. These are two numbers instead of up to 16,394
+    logits: the log-probability of the chosen action, and the entropy in nats.
     """
 
     def __init__(self, summaries: Tensor) -> None:
@@ -55,8 +55,8 @@ class ChosenActions(Distribution):
         return log_ratio.exp() - 1 - log_ratio
 
     def sample(self, **_: Any) -> Any:
-        """Raise NotImplementedError: the module draws the actions itself."""
-        raise NotImplementedError("PolicyModule draws the actions; a summary of them cannot")
+        """Raise NotImplementedError, because the module draws the actions."""
+        raise NotImplementedError("PolicyModule draws the actions; this distribution cannot")
 
     rsample = sample
 
@@ -109,7 +109,7 @@ class PolicyModule(TorchRLModule, ValueFunctionAPI):
 
 
 def _summaries(evaluated: Evaluated, actions: Tensor) -> Tensor:
-    return torch.stack([evaluated.of(actions), evaluated.output.entropies], 1)
+    return torch.stack([evaluated.log_probabilities_of(actions), evaluated.output.entropies], 1)
 
 
 def _choice(evaluated: Evaluated, actions: Tensor) -> Batch:

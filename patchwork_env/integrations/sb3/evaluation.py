@@ -32,8 +32,8 @@ def evaluate(
     (True, 1.0)
 
     The model is a ``MaskablePPO``, or any agent: a spec, such as the path of a saved model, or a function.
-    All else is that of :func:`~patchwork_env.learning.evaluation.play_matches`: the result has ``win_rate``
-    with its 95% ``interval``, ``score_difference``, ``table()``, ``as_dict()``.
+    Options and result are those of :func:`~patchwork_env.learning.evaluation.play_matches`: ``win_rate`` with
+    its 95% ``interval``, ``score_difference``, ``table()``, ``as_dict()``.
     """
     is_agent = isinstance(model, str | Agent) or not hasattr(model, "policy")
     return play_matches(model if is_agent else as_agent(model), against, games, seed, **options)
@@ -48,7 +48,7 @@ class EvaluationCallback(BaseCallback):
         against: The opponents, each in ``games`` games.
         every: The number of rollouts between two evaluations.
         seed: The seed of the circles or decks in every evaluation.
-        verbose: 1 prints a line about each match, 2 all of its figures.
+        verbose: 1 prints a line about each match.
         options: Further arguments of :func:`~patchwork_env.learning.evaluation.play_matches`.
 
     Attributes:
@@ -136,13 +136,5 @@ class EvaluationCallback(BaseCallback):
             for name, value in metrics(result).items():
                 self.logger.record(name, value)
             if self.verbose:
-                self._print(result)
+                print(f"after {self.model.num_timesteps:,} decisions, {result.summary()}")
         self.logger.dump(self.model.num_timesteps)  # otherwise they are logged with the next rollout
-
-    def _print(self, result: MatchResult) -> None:
-        counts = f"{self.model.num_timesteps:,} decisions"
-        if isinstance(self.training_env.unwrapped, SelfPlayVecEnv):
-            counts += f" ({self._turns:,} turns)"
-        details = result.table().splitlines() if self.verbose > 1 else []
-        for line in [f"after {counts}, {result.summary()}", *details]:
-            print(line)  # one by one, because the progress bar fails at several lines in a notebook

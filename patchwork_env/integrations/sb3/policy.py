@@ -95,7 +95,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         """Return actions ``(n,)``, values ``(n, 1)`` and log-probabilities ``(n,)``."""
         evaluated = self._scored(obs, action_masks)
         actions = likeliest(self.network, evaluated) if deterministic else draw(evaluated)
-        return actions, evaluated.output.values.unsqueeze(1), evaluated.of(actions)
+        return actions, evaluated.output.values.unsqueeze(1), evaluated.log_probabilities_of(actions)
 
     @torch.compiler.disable
     def evaluate_actions(
@@ -108,7 +108,11 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
 
         def work(obs: Tensor, actions: Tensor, masks: Tensor) -> tuple[Tensor, ...]:
             evaluated = evaluate(self.network, obs, masks)
-            return evaluated.output.values.unsqueeze(1), evaluated.of(actions), evaluated.output.entropies
+            return (
+                evaluated.output.values.unsqueeze(1),
+                evaluated.log_probabilities_of(actions),
+                evaluated.output.entropies,
+            )
 
         samples = (obs.flatten(1), actions.long(), self._as_bool(action_masks))
         results = in_parallel(self._threads, work, list(self.parameters()), samples)

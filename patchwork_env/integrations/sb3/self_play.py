@@ -1,4 +1,4 @@
-"""Self-play as a callback of Stable-Baselines3: present self, past selves of a league, and fixed agents."""
+"""Self-play as a callback of Stable-Baselines3, against the present self, past selves and fixed agents."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ class SelfPlayCallback(BaseCallback):
     """Trains a model of MaskablePPO against its present weights, and against past ones from a league.
 
     Use it as ``model.learn(1_000_000, SelfPlayCallback(fraction=0.25))``. The environment is a
-    :class:`SelfPlayVecEnv` for several players, wrapped or not. The last games, a ``fixed_fraction`` of all,
-    are against the environment's own opponents; the games before, a ``fraction``, against past selves; all
-    others against the present self, whose weights follow the learner's at every step. Opponents sample their
-    actions, and a game keeps its opponent to its end. The logger gets win rates as ``games/...`` and
-    ``league/...``.
+    :class:`SelfPlayVecEnv` for several players, wrapped or not. A ``fixed_fraction`` of the games are against
+    the environment's own opponents, and a ``fraction`` against past selves. All others are against the
+    present self, which always has the learner's weights. Opponents sample their actions, and a game keeps its
+    opponent to its end. The logger gets win rates as ``games/...`` and ``league/...``.
 
-    In another call of ``learn``, also with another environment or model, the callback keeps its league.
+    The callback keeps its league in later calls of ``learn``, also with another environment or model.
 
     Args:
         fixed_fraction: The share of the games against the environment's own opponents, 0 to 1.
@@ -73,7 +72,7 @@ class SelfPlayCallback(BaseCallback):
         return {**self.pool.state_dict(), "rollouts": self._rollouts}
 
     def load_state_dict(self, state: State, model: Any) -> None:
-        """Continue with the league of a :meth:`state_dict`, whose policies are like that of ``model``."""
+        """Continue with the league of a :meth:`state_dict`, whose policies have the shape of ``model``'s."""
         pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         pool.load_state_dict(state, snapshot_of(model))
         self._rollouts = check_between(state["rollouts"], 0, MAX_EXACT_INT, "the number of rollouts")

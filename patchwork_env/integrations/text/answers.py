@@ -89,7 +89,7 @@ def parse(game: BaseGame, text: str) -> int:
     if word is None:
         example = game.move_text(game.legal_actions()[0])
         raise IllegalActionError(
-            f"{short_repr(_last_line(text))} is no answer; end with a line that holds only a move, such as "
+            f"{short_repr(_last_line(text))} is not an answer; end with a line that holds only a move, as "
             f"'answer: {example}'. Write {view.forms}. {_allowed(game)}"
         )
     word = word.replace(" ", "")

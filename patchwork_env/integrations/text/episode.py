@@ -1,4 +1,4 @@
-"""One player's side of a game in words: texts and rewards answer moves and requests.
+"""One player's side of a game in words: moves and requests get texts and rewards.
 
 Servers for language models build on it; it needs no library.
 """
@@ -141,7 +141,9 @@ class Episode:
     def _request(self, text: str) -> Reply:
         """Answer a request, which counts even if it is not understood."""
         if not self.requests_left:
-            return self._mistake("There were requests enough before this move. Make a move.")
+            return self._mistake(
+                f"All {self.settings.requests} requests before this move are used. Make a move."
+            )
         self._requests += 1
         try:
             answer = ask(self._game, text, self.seat)
@@ -158,7 +160,7 @@ class Episode:
             return Reply("refused", f"{reason}\n{left}", -self.settings.penalty)
         self.has_ended = self.was_lost = True
         reward = ILLEGAL_REWARD - self.settings.penalty
-        return Reply("over", f"{reason}\nThat was one bad answer too many: the game is lost.", reward)
+        return Reply("over", f"{reason}\nThat was the last bad answer allowed: the game is lost.", reward)
 
     def _move(self, action: int) -> Reply:
         """Play a legal action, and the others' moves up to the next turn."""

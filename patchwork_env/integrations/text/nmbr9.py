@@ -40,16 +40,15 @@ polyominoes in the shape of the digits 0-9. {_ORDERS[game.order]}
 tiles.
 - A tile scores its digit times its level, so those on the table score nothing. The highest total wins.
 Moves: {_FORMS}.
-Rows and columns are counted from the top-left corner of the bounding box of the first tile, which is at \
-0,0; negative ones lie above and to the left. They say where the top-left corner of the bounding box of \
-the tile comes to lie. Its level follows from what lies below it. Orientation 0 is upright; 1, 2 and 3 are \
-so many quarter turns clockwise."""
+Row and column are those of the top-left corner of the tile's bounding box. They are counted from that of \
+the first tile, which is at 0,0; negative ones are above and to the left. The tiles below determine the \
+level. Orientation 0 is upright; 1, 2 and 3 are 1, 2 and 3 quarter turns clockwise."""
 
 
 def _situation(game: Game, player: int) -> Iterator[str]:
     if game.is_over:
         return
-    what = "a tile is to be chosen" if game.digit is None else f"tile {game.digit} is to be placed"
+    what = "choose a tile" if game.digit is None else f"place tile {game.digit}"
     yield f"Round {game.round + 1} of {game.num_rounds}: {what}."
     left = listed(f"{digit}x{count}" for digit, count in enumerate(game.remaining(player)) if count)
     what = "Tiles left to choose from" if game.order == "free" else "Cards not yet turned, in unknown order"
@@ -102,7 +101,7 @@ def _shapes(piece: str) -> tuple[Cells, ...]:
 def _why_not(game: Game, word: str) -> str:
     if word.startswith("="):
         return (
-            f"tile {game.digit} is to be placed now"
+            f"tile {game.digit} must be placed now"
             if game.digit is not None
             else f"no tile {word[1:]} is left"
         )

@@ -49,8 +49,8 @@ income on your quilt.
 square, and {PENALTY_PER_EMPTY_CELL} less for each empty cell. The higher score wins; on equal scores, \
 that of the player who was first on space {LAST_SPACE}.
 Moves: {_FORMS}.
-The cell is where the top-left corner of the bounding box of the patch comes to lie. Orientation 0 is as \
-drawn; 1, 2 and 3 are so many quarter turns clockwise; 4 to 7 are the same after a left-right flip."""
+The cell is that of the top-left corner of the patch's bounding box. Orientation 0 is as drawn; 1, 2 and 3 \
+are 1, 2 and 3 quarter turns clockwise; 4 to 7 are the same after a left-right flip."""
 
 
 def _situation(game: Game, player: int) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _situation(game: Game, player: int) -> Iterator[str]:
         yield f"{name}: space {game.positions[owner]} of {LAST_SPACE}, {income}, {buttons}."
     yield f"Special patches still on the track: {listed(game.special_spaces)}."
     if game.pending_special and not game.is_over:
-        yield "A special patch is to be placed now, on any empty cell."
+        yield "A special patch must be placed now, on any empty cell."
 
 
 def _groups(game: Game) -> tuple[Group, ...]:
@@ -107,7 +107,11 @@ def _price(patch: int) -> str:
 
 def _why_not_bought(game: Game, patch: int) -> str:
     buttons = game.buttons[game.current_player]
-    return f"too dear, you have {buttons}" if PATCHES[patch].buttons > buttons else "there is no room for it"
+    return (
+        f"too expensive, you have {buttons}"
+        if PATCHES[patch].buttons > buttons
+        else "there is no room for it"
+    )
 
 
 def _name(patch: int) -> str:
@@ -123,7 +127,7 @@ def _why_not(game: Game, word: str) -> str:
     if game.pending_special:
         if word.startswith("*"):
             return f"the cell {word[1:]} is covered"
-        return "a special patch is to be placed first, such as '*d5'"
+        return "a special patch must be placed first, such as '*d5'"
     if word.startswith("*"):
         return "there is no special patch to place now"
     patch, orientation, column, row = _BUYING.fullmatch(word).groups()  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""TorchRL: whole batches of games as one environment, and advantages that know whose turn it is.
+"""TorchRL: a batch of games as one environment, and advantages for turns that need not alternate.
 
 >>> from patchwork_env.integrations import torchrl
 >>> env = torchrl.make_env("patchwork", num_envs=64, seed=7)

@@ -21,8 +21,8 @@ class TurnGAE(GAE):
 
     It replaces TorchRL's ``GAE``, has its main arguments, and writes the same entries: ``"advantage"`` and
     ``"value_target"``. ``GAE`` compares each state with the next one, which may be the other player's. This
-    class compares each decision with the next one *of the same player*, and adds the rewards of this player
-    in between. So the loser's last decision gets its defeat. See
+    class compares each decision with the next one *of the same player*, and adds this player's rewards in
+    between. So the loser's last decision gets the reward of the defeat. See
     :func:`~patchwork_env.learning.algorithms.common.advantages.advantages`.
 
     Besides the value network's inputs it reads ``player``, ``("next", "player")``, ``("next", "rewards")``,

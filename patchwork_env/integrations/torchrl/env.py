@@ -28,10 +28,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 class LegalActions(Categorical):
-    """A ``Categorical`` that draws legal actions fifty times as fast, with one random number per game.
+    """A ``Categorical`` that draws legal actions with one random number per game, fifty times as fast.
 
-    Clones share the mask, so that those of TorchRL, such as the one in a collector's ``RandomPolicy``, follow
-    the games. The specs of ``SerialEnv`` and ``ParallelEnv`` have another shape, and need ``ActionMask``.
+    Clones share the mask, so the clone in a collector's ``RandomPolicy`` draws actions that are legal now.
+    ``SerialEnv`` and ``ParallelEnv`` change the shape of the spec, and need the transform ``ActionMask``.
     """
 
     @property
@@ -64,7 +64,7 @@ class LegalActions(Categorical):
         return torch.from_numpy(columns).view(masks.shape[:-1]).to(self.device, self.dtype)
 
 
-ACTION_SPACE_MAP[LegalActions] = "categorical"  # where value learning looks up the class of a spec
+ACTION_SPACE_MAP[LegalActions] = "categorical"  # value learning looks up the class of a spec here
 
 
 def _draw(masks: npt.NDArray[np.bool_], uniforms: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -102,12 +102,12 @@ def make_env(
     Args:
         game: ``"patchwork"`` or ``"nmbr9"``.
         num_envs: The number of games, at least 1.
-        opponent: None for self-play, in which each step is a move of the current player. Otherwise each step
-            is a decision of one learner in every game, and this plays for all others: a spec, an agent, a
-            function (see :func:`patchwork_env.agents.as_agent`), or a list of these.
+        opponent: None for self-play, in which each step is a move of the current player. Otherwise the agent
+            that plays for all others, or a list of agents (see :func:`patchwork_env.agents.as_agent`); each
+            step is a decision of one learner in every game.
         seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
         rewards: ``"outcome"``, ``"margin"`` or ``"score"``; None for the outcome, alone the score.
-        device: Where the tensors are; games are played on the CPU.
+        device: The device of the tensors; games are played on the CPU.
         options: Options of the game; against opponents also ``opponent_shares`` and ``seat`` of
             :class:`~patchwork_env.envs.vector.GameVectorEnv`.
 
@@ -148,7 +148,7 @@ class GamesEnv(EnvBase):
     player for another player's move, such as a defeat by the other's last move, is only in
     ``("next", "rewards")``; :class:`~patchwork_env.integrations.torchrl.TurnGAE` reads it.
 
-    A game that has ended stays as it is until it is reset, with the observation of the player who would be
+    A game that has ended does not change until it is reset. It has the observation of the player who would be
     next. Its ``("next", "action_mask")`` is True everywhere, because distributions need an action.
 
     Games are those of the game's ``SelfPlayBatch`` with the same seed, or of its vector environment against

@@ -227,7 +227,7 @@ def test_illegal_actions_change_nothing():
         (lambda: state.action_to_string(99999), lambda: state.string_to_action("nonsense")),
     )
     for of_phase, message in zip(
-        calls, ("no outcome of chance now", "does not exist|not a move"), strict=True
+        calls, ("not an outcome of chance now", "does not exist|not a move"), strict=True
     ):
         before = str(state)
         for call in of_phase:

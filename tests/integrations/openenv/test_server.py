@@ -115,7 +115,7 @@ def test_an_answer_may_hold_any_characters(address):
         env.reset(seed=3, mistakes=1, penalty=0.5)
         result = env.step("\0\ud83c")
     assert (result.reward, result.done, result.observation.mistakes_left) == (-1.5, True, 0)
-    assert "is no answer; end with a line " in result.observation.text
+    assert "is not an answer; end with a line " in result.observation.text
 
 
 def test_long_answers_are_read_from_their_end(address):

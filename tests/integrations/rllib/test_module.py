@@ -74,7 +74,7 @@ def test_actions_are_drawn_from_the_policy(game):
     drawn = module.forward_exploration(batch_of([played] * 2000))
     with torch.no_grad():
         evaluated = module.evaluate(batch_of([played]))
-        listed = module.evaluate(batch_of([played] * 2000)).of(drawn[Columns.ACTIONS])
+        listed = module.evaluate(batch_of([played] * 2000)).log_probabilities_of(drawn[Columns.ACTIONS])
     counts = torch.bincount(drawn[Columns.ACTIONS], minlength=len(played.action_mask()))
     assert counts[evaluated.actions].sum() == 2000, "legal actions alone"
     expected = evaluated.output.log_probabilities.exp()

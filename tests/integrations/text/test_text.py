@@ -77,9 +77,9 @@ def test_each_word_is_read_as_the_move_it_names(game):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        ("I might advance.\nMove: 17/0@a1", "'17/0@a1' is not legal: patch 17 is too dear"),
-        ("I am lost.\nAnswer: not +", r"'answer: not \+' is no answer; end with a line .* 'answer: \+'"),
-        ("<think>\nMove: +", "'' is no answer"),
+        ("I might advance.\nMove: 17/0@a1", "'17/0@a1' is not legal: patch 17 is too expensive"),
+        ("I am lost.\nAnswer: not +", r"'answer: not \+' is not an answer; end with a line .* 'answer: \+'"),
+        ("<think>\nMove: +", "'' is not an answer"),
     ],
 )
 def test_answers_that_are_not_clear_are_told_what_was_found(answer, message):
@@ -142,7 +142,7 @@ def test_each_group_has_an_example_or_the_reason_why_there_is_none():
     for line in (
         "+ (advance): to space 1, for 1 button\n",
         "patch 25: 192 placements, such as 25/0@a1; orientations 0, 1, 4, 5 (4 buttons, 2 time, 0 income",
-        "patch 17: no placements (7 buttons, 1 time, 1 income, 5 cells; too dear, you have 5)\n",
+        "patch 17: no placements (7 buttons, 1 time, 1 income, 5 cells; too expensive, you have 5)\n",
     ):
         assert line in told
 
@@ -164,7 +164,7 @@ def tiled():
 @pytest.mark.parametrize(
     ("game", "word", "reason"),
     [
-        (Patchwork(seed=7), "17/0@a1", "too dear, you have 5"),
+        (Patchwork(seed=7), "17/0@a1", "too expensive, you have 5"),
         (Patchwork(seed=7), "3/0@a1", "patch 3 is not offered; the offered patches are 25, 17, 12"),
         (Patchwork(seed=7), "*a1", "there is no special patch to place"),
         (Patchwork(seed=7), "25/2@a1", "there is no orientation 2; orientations are 0, 1, 4, 5"),
@@ -173,7 +173,7 @@ def tiled():
         (covered(), "2/0@a2", "it would cover a2, b2, which are covered already. Allowed"),
         (covered(), "2/0@b2", "it would cover b2, which is covered already. Allowed"),
         (tiled(), "5/0@0,0", "the tile to be placed is 8, not 5"),
-        (tiled(), "=8", "tile 8 is to be placed now"),
+        (tiled(), "=8", "tile 8 must be placed now"),
         (tiled(), "8/2@0,0", "there is no orientation 2; orientations are 0, 1"),
         (tiled(), "8/0@0,1", "below it would be the table, tiles of level 0, which must be one level"),
         (tiled(), "8/0@9,9", "on level 0 it would touch no other tile of that level"),
@@ -191,7 +191,7 @@ def test_filters_of_placements():
     assert told == f"6 placements of patch 25\npatch 25 in orientation 0: {words}"
     assert text.ask(game, "placements of patch 25 in orientation 0, column C, row 3").endswith("25/0@c3")
     assert text.ask(game, "placements of patch 25 in column z") == "0 placements of patch 25"
-    assert text.ask(game, "placements of patch 17").endswith("1 income, 5 cells; too dear, you have 5")
+    assert text.ask(game, "placements of patch 17").endswith("1 income, 5 cells; too expensive, you have 5")
     tower = after(Nmbr9(seed=7), 14)
     counts = [int(text.ask(tower, f"placements on level {level}").split()[0]) for level in range(3)]
     assert sum(counts) == len(tower.legal_actions())
@@ -282,6 +282,6 @@ def test_only_a_marked_move_or_a_last_line_that_is_a_move_is_an_answer(said, mov
     if text.is_request(said):
         assert move == "request"
     elif move is None:
-        assert "is no answer" in refusal(game, said)
+        assert "is not an answer" in refusal(game, said)
     else:
         assert game.move_text(text.parse(game, said)) == move
