@@ -307,16 +307,6 @@ class Usage:
         for name, value in asdict(other).items():
             setattr(self, name, getattr(self, name) + value)
 
-    as_dict = asdict
-
-    def __str__(self) -> str:
-        return (
-            f"{self.decisions:,} decisions by {self.calls:,} calls in {self.seconds:.1f} s, "
-            f"{self.questions:,} questions, {self.illegal_answers:,} illegal answers, "
-            f"{self.fallbacks:,} moves by the fallback; "
-            f"{self.prompt_characters:,} characters of prompts and {self.answer_characters:,} of answers"
-        )
-
 
 @runtime_checkable
 class MeteredAgent(Protocol):

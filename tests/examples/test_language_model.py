@@ -16,7 +16,7 @@ def run(monkeypatch, capsys, *arguments):
 def test_it_plays_matches(monkeypatch, capsys):
     said = run(monkeypatch, capsys, "--games", "2", "--against", "random")
     assert "scripted against random: 2 games, 1 circle" in said
-    assert "0 illegal answers, 0 moves by the fallback" in said
+    assert "illegal_answers=0, retries=0, fallbacks=0" in said
 
 
 def test_it_plays_matches_of_nmbr9(monkeypatch, capsys):
