@@ -1,4 +1,4 @@
-"""Settings of the test run: the same examples every time, and a limit to what single tests may take."""
+"""Settings of the test run: the same examples every time, and a time limit for each test."""
 
 import os
 

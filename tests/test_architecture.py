@@ -1,6 +1,6 @@
-"""Imports flow one way through the package: read from the sources, never upwards and never in a circle.
+"""Imports run one way through the package: never upwards and never in a circle.
 
-Imports inside functions and under ``TYPE_CHECKING`` count as well: whoever needs a name depends on it.
+The test reads the sources, including imports inside functions and under ``TYPE_CHECKING``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STRANGERS = (
     ("agents.patchwork", ("nmbr9", "agents.nmbr9")),
     ("agents.nmbr9", ("patchwork", "agents.patchwork")),
 )
-"""Who must not know whom, wherever they stand."""
+"""Packages, and those that they must not import."""
 
 
 @cache
@@ -81,7 +81,7 @@ def imported_names(path):
 
 @cache
 def arrows():
-    """What every module of the package imports from it; the version, which all may read, is no arrow."""
+    """The modules of the package that each module imports, except for the version."""
     graph: dict[str, set[str]] = {name: set() for name in modules()}
     for importer, path in modules().items():
         for name in imported_names(path):
@@ -117,7 +117,7 @@ def is_against_the_rules(importer, imported):
         for place, strangers in STRANGERS
     ):
         return True
-    # What all agents share reaches those of a game, and the games, through strings.
+    # Modules of all agents refer to those of a game, and to games, by strings.
     shared = lies_in(importer, "agents") and not any(
         lies_in(importer, f"agents.{game}") for game in ("patchwork", "nmbr9")
     )

@@ -1,4 +1,4 @@
-"""The command ``patchwork-env``: what it says of itself, and that it starts what it names."""
+"""The command ``patchwork-env``: its help, its subcommands, and its errors."""
 
 import io
 import os
@@ -71,7 +71,7 @@ def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path):
 @pytest.mark.parametrize(
     "words", ["", "--help", "train --list", "train --help", "evaluate greedy --against random"]
 )
-def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
+def test_a_command_ends_quietly_without_a_reader(words, monkeypatch, capfd):
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
@@ -92,7 +92,7 @@ def test_a_command_ends_quietly_when_nobody_reads(words, monkeypatch, capfd):
         ("review game.txt --agent champion:nodes=2 --out review", "review/review.json"),
     ],
 )
-def test_files_are_written_when_nobody_reads_the_output(words, made, tmp_path, monkeypatch, capfd):
+def test_files_are_written_without_a_reader_of_the_output(words, made, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.txt").write_text(new_game(3).notation())
     skipped = read_pool().specs[1:] if "--skip" in words else ()
@@ -135,11 +135,10 @@ def test_work_continues_after_the_terminal_is_closed(monkeypatch):
         "compare run --export /proc/results",
         "export ppo --out /proc/policy.onnx",
         "publish ppo ann/ppo --dry-run /proc/folder",
-        "dataset random --id patchwork/random-v0 --minari-path /proc/sets",
         "tournament random greedy --out /proc/games",
     ],
 )
-def test_a_place_that_cannot_be_written_is_told_before_the_work(words, tmp_path, monkeypatch, capsys):
+def test_a_place_that_cannot_be_written_is_an_error_before_the_work(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.txt").write_text(Game(seed=7).notation())
     monkeypatch.setattr(GamesInPlay, "play", None)

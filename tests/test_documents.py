@@ -1,4 +1,4 @@
-"""What the documents say: their examples run, and their tables agree with the code."""
+"""The documents: their examples run, and their tables agree with the code."""
 
 import ast
 import contextlib
@@ -34,12 +34,12 @@ NEEDS = {
     r"openenv": ("openenv", pytest.mark.older),
     rf"rllib|{IMPORT}\bray\b": ("ray", pytest.mark.older),
 }
-"""What code says if it needs a library that `make test` does without, and the mark of where that is."""
+"""Patterns of code that needs a library: its module, and the mark of the environment that has it."""
 SLOW = (
     r"export_policy|MaskablePPO|beam:|STEPS|check_game|GameVectorEnv|Client\(|save_gif|hierarchical|gauntlet"
 )
 SLOW += r"|PolicyAgent\("
-"""What examples say that take seconds."""
+"""Patterns of examples that take seconds."""
 WRITTEN_BY_THE_BUILD = re.compile(r"docs/(_build|reference/(api|commands|configuration|source))/")
 PAGES = sorted(
     page
@@ -47,9 +47,9 @@ PAGES = sorted(
     for path in (PROJECT / folder).glob(pattern)
     if not WRITTEN_BY_THE_BUILD.match(page := path.relative_to(PROJECT).as_posix())
 )
-"""Every page that people read, but for those that the site makes of the code."""
+"""All pages except those that the site makes from the code."""
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
-"""Those that speak of nothing that is gone."""
+"""The pages without the changelog, which may name removed things."""
 WITH_EXAMPLES = sorted(
     {
         ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
@@ -75,7 +75,7 @@ def own_registry(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def my_game(monkeypatch):
-    """What readers copy to ``my_game`` is the original here, whose machine code is ready."""
+    """``my_game``, which readers copy from the toy, is the original here, whose machine code is ready."""
     monkeypatch.setitem(sys.modules, "my_game", toy)
     monkeypatch.setitem(sys.modules, "my_game.engine", toy.engine)
     monkeypatch.setitem(games._modules(), "row", "my_game")
@@ -107,7 +107,7 @@ def fenced(*languages):
 
 
 def marks(code):
-    """Where code is run that needs other libraries."""
+    """The marks of code that needs other libraries."""
     return [mark for words, (_, mark) in NEEDS.items() if re.search(words, code, re.MULTILINE)]
 
 
@@ -136,7 +136,7 @@ def skip_without_libraries(code):
     ],
 )
 def test_examples_run(page, line, code, tmp_path, monkeypatch):
-    """What they print is not shown; those of runs find some, and learn for a moment."""
+    """Output is hidden; examples with runs get prepared ones, and learn for a moment."""
     skip_without_libraries(code)
     monkeypatch.chdir(tmp_path)  # for what examples write
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
@@ -209,7 +209,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PRESENT)
 def test_pages_are_short(page):
-    """But for logs of experiments; longer pages are better split."""
+    """Except for logs of experiments; longer pages must be split."""
     text = (PROJECT / page).read_text(encoding="utf-8")
     if page == "README.md":
         assert len(text.splitlines()) <= 120

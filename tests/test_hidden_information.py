@@ -1,4 +1,4 @@
-"""Two games that look alike to a player are alike at every door behind which that player is served."""
+"""Every interface treats two games that look alike to a player in the same way."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from patchwork_env.service.agents import AgentPool
 ONE = np.zeros(1, np.int64)
 Pair = tuple[BaseGame, BaseGame]
 shown: list[tuple[bytes, tuple[int, ...]]] = []
-"""What :func:`spy` was shown."""
+"""The games that :func:`spy` got."""
 
 
 def spy(game):
@@ -50,7 +50,7 @@ def patchwork():
 
 
 def nmbr9(order, players, plies):
-    """Two games whose moves are the same in complete rounds, and of whoever is to move."""
+    """Two games with the same moves in complete rounds and of the player to move."""
     deck = [3, 7, 1, 9, 4, 8, 2]
     last = Nmbr9(deck=deck, players=players, order=order, deck_size=6)
     for _ in range(plies):
@@ -162,7 +162,7 @@ def match(game):
 
 
 def choices(game):
-    """Agents that are shown the true game do not look."""
+    """Agents that get the true game do not use hidden information."""
     specs = ("random", "greedy", "uct:simulations=8", "partner:level=1", *champion_of(game))
     return [agents.load(spec, seed=3).act(game) for spec in specs]
 

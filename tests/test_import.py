@@ -1,4 +1,4 @@
-"""What an import costs and needs: no heavy libraries, and no folder to write to."""
+"""Imports load no heavy libraries, and the package runs without extras."""
 
 import json
 import os
@@ -24,7 +24,7 @@ LIBRARY = [
     ("from patchwork_env.play import server", HEAVY),
     ("p.agents.load('ppo-quick')", HEAVY - {"torch", "pydantic"} | {"torch._dynamo"}),
 ]
-"""What one process does, step by step, and the libraries that it has not imported then."""
+"""The steps of a process, and the libraries that it must not have imported after each."""
 CONFIGURATIONS = (
     "train --list",
     "train --explain ppo.epochs",
@@ -42,7 +42,7 @@ COMMANDS = [
     ),
     *((f"call({words!r})", (HEAVY | NUMBA) - {"pydantic"}) for words in CONFIGURATIONS),
 ]
-"""The same, of a process that calls commands."""
+"""The same for a process that calls commands."""
 CALL = """
 def call(words):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):

@@ -27,8 +27,8 @@ def imported(path):
 
 
 @pytest.mark.slow
-def test_internals_are_used_behind_one_door():
-    """What ``core.compile`` does without where it is not there; elsewhere it would be an error."""
+def test_only_two_modules_use_internals():
+    """``core.compile`` works without these internals; in other modules they would be errors."""
     door = {Path(module.__file__) for module in (cache, linking)}
     for path in {*(PROJECT / "patchwork_env").rglob("*.py")} - door:
         assert imported(path) <= PROMISED, path.name

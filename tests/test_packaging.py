@@ -1,4 +1,4 @@
-"""The wheel, as another project meets it: built, installed in a fresh environment, used from elsewhere."""
+"""The wheel in another project: built, installed in a new environment, used from another folder."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Without instructions of new processors or internals of Numba, results are the same.
+"""Results are the same without instructions of new processors and without internals of Numba.
 
 A process of its own runs ``print_vectors`` or ``play_without_internals``.
 """

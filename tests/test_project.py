@@ -35,7 +35,7 @@ def libraries_of_make():
 
 
 def test_nothing_sends_anyone_to_a_package_of_this_name_on_an_index():
-    """It is a stranger's: people install from a clone."""
+    """The package of this name on an index is of another project; users install from a clone."""
     folders = ("patchwork_env", "docs", "examples", "configs", "training", "research", "benchmarks", "tools")
     files = [path for folder in folders for path in sorted((PROJECT / folder).rglob("*"))]
     files += [*PROJECT.glob("*.md"), PROJECT / "pyproject.toml", PROJECT / "Makefile"]

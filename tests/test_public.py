@@ -1,4 +1,4 @@
-"""What users may rely on: the names of the modules of the reference, and how they are called.
+"""The public names of the modules of the reference, and their signatures.
 
 ``public.json`` has them. A test prints what has gone (-) and what is new (+). After a change made on purpose,
 which CHANGELOG.md tells, record them anew; what needs other libraries, where these are installed:
@@ -119,7 +119,7 @@ def parameters(value):
         return ""
     plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
     text = str(signature.replace(parameters=plain, return_annotation=signature.empty))
-    return re.sub(r"\w+Path\(.*?\)", "…", text)  # where this clone lies
+    return re.sub(r"\w+Path\(.*?\)", "…", text)  # the folder of this clone
 
 
 def recorded():

@@ -1,4 +1,4 @@
-"""What the pages of formats say is what files hold, and can be read."""
+"""The pages of formats agree with the files, and their examples can be read."""
 
 import dataclasses
 import re
@@ -43,7 +43,7 @@ def test_the_page_of_errors_names_all_of_them():
 def test_messages_of_the_page_of_troubleshooting_exist():
     """What the package says, in the first column, is still what it says."""
     sources = (path.read_text(encoding="utf-8") for path in (PROJECT / "patchwork_env").rglob("*.py"))
-    said = re.sub(r'"\s*f?"', "", "\n".join(sources))  # what stands on several lines is one text
+    said = re.sub(r'"\s*f?"', "", "\n".join(sources))  # joins strings of several lines
     text = (REFERENCE / "troubleshooting.md").read_text(encoding="utf-8")
     messages = re.findall(r"^\| `([^`]*…[^`]*)` \|", text, re.MULTILINE)
     assert len(messages) > 3

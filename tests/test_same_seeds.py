@@ -59,7 +59,7 @@ class Trace:
 
 
 def feed(digest, value):
-    """Adds a value with its type and shape to a digest, whatever it consists of."""
+    """Adds a value of any type to a digest, with its type and shape."""
     if isinstance(value, Mapping):
         digest.update(b"{%d" % len(value))
         for key in sorted(value):

@@ -1,4 +1,4 @@
-"""Every shell line of the pages is true: its arguments parse, and what a small budget makes quick runs."""
+"""Every shell line of the pages is valid: its arguments parse, and commands with a small budget run."""
 
 import argparse
 import glob
@@ -34,7 +34,7 @@ SHORTER = {
     "--minutes 5": "--minutes 0.001 --workers 1",
     "'/path with spaces/engine'": "./my_engine",
 }
-"""What words of lines become before anything else."""
+"""The replacements of words in lines."""
 _SLOW = "ppo-quick-v1 ppo-v1 mcts:simulations=400 mcts:simulations=5000 mcts:seconds=1"
 BUDGETS = {
     "benchmarks/nmbr9_decks.py": "--decks 1 --workers 1",
@@ -57,9 +57,9 @@ BUDGETS = {
     "tournament": "--games 2 --workers 1",
     "train": "",
 }
-"""What is added to the arguments of a command that runs here; of all others the arguments are parsed."""
+"""The additional arguments of each command that runs here; the arguments of others are only parsed."""
 NOT_RUN = re.compile(r"cluster\.|hf:")
-"""Lines that need a cluster or the Hub or players of old, or take long."""
+"""Lines that need a cluster or the Hub."""
 
 
 class ParsedError(Exception):
@@ -72,7 +72,7 @@ class ParsedError(Exception):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """A folder with what the pages speak of: runs, a game, a configuration, a module and a program."""
+    """A folder with the files of the pages: runs, a game, a configuration, a module and a program."""
     folder = tmp_path_factory.mktemp("prepared")
     for name in ("configs", "examples"):
         shutil.copytree(PROJECT / name, folder / name)

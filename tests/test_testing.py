@@ -1,4 +1,4 @@
-"""The checks for authors of games and agents: ours pass them, and each broken promise is found."""
+"""The checks for authors of games and agents: ours pass them, and they find each broken promise."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_rules_that_no_other_process_finds_are_refused():
 
 
 class Player(LastAction):
-    """Does what it is told."""
+    """Plays with a function."""
 
     name = "told"
     games = ("row", "nmbr9")

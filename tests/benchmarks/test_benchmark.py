@@ -1,4 +1,4 @@
-"""The benchmark: its protocol, its files of results, and the page that is made of them."""
+"""The benchmark: its protocol, its files of results, and its page."""
 
 import json
 

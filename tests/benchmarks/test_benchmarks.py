@@ -16,11 +16,11 @@ from tools.figures import shown
 
 pytestmark = pytest.mark.slow
 WITHOUT_WRITE = ("versions.py",)
-"""Benchmarks that keep nothing."""
+"""Benchmarks that store no figures."""
 
 
 def figures_of(script, *arguments):
-    """What a benchmark that succeeds prints last, as JSON; what it keeps can be shown."""
+    """The JSON in the last line of a successful benchmark, whose stored figures can be shown."""
     with tempfile.TemporaryDirectory() as folder:
         writing = () if script in WITHOUT_WRITE else (f"--write={folder}",)
         done = run(script, *arguments, "--json", *writing)

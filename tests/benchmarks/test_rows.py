@@ -1,4 +1,4 @@
-"""The rows of the table of results: what runs are made of, and how a new one compares with those stored."""
+"""The rows of the table of results: their configurations, and comparisons of a new run with stored ones."""
 
 import pytest
 

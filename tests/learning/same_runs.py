@@ -1,4 +1,4 @@
-"""Runs and what is in their folders; whether those that were interrupted are equal to the bit to others."""
+"""Runs and the contents of their folders, and comparisons of interrupted runs with others, bit by bit."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def tensors_of(folder):
 
 
 def assert_same_run(run, other):
-    """All that two runs have kept is the same, but for what depends on the speed of the machine."""
+    """The contents of two runs are equal, except for those that depend on the speed of the machine."""
     expected = _contents_of(other)
     for name, contents in _contents_of(run).items():
         assert contents == expected[name], name
@@ -97,7 +97,7 @@ def _timeless(figures):
 
 
 def check_resumed_run(finished, run):
-    """Copies a run, takes away its end, resumes it, and compares it with the original."""
+    """Copies a run, removes its end, resumes it, and compares it with the original."""
     shutil.copytree(finished, run)
     forget_the_end(run)
     assert resume_run(run) == 0
@@ -105,13 +105,13 @@ def check_resumed_run(finished, run):
 
 
 def forget_the_end(run):
-    """Makes a finished run one that was killed some time after its last but one checkpoint."""
+    """Changes a finished run to one that was killed after its last but one checkpoint."""
     shutil.rmtree(checkpoints_of(run)[-1])
     shutil.rmtree(run / "final")
 
 
 def check_restored_trainer(config):
-    """Saves a trainer, restores another one from it, and lets both go on."""
+    """Saves a trainer, restores another one from it, and continues both."""
     first, second = (make_trainer(load_config(config)) for _ in range(2))
     first.step()
     second.load_state_dict(first.state_dict())
@@ -121,7 +121,7 @@ def check_restored_trainer(config):
 
 
 def state_of(trainer):
-    """What a trainer goes on from, comparable: values, and the bytes of tensors by their paths."""
+    """The state of a trainer for comparisons: values, and the bytes of tensors by their paths."""
     values, tensors = split(trainer.state_dict())
     del values["seconds"]
     return values, {name: tensor.detach().numpy().tobytes() for name, tensor in tensors.items()}

@@ -1,4 +1,4 @@
-"""The configurations of the project with few games: their own algorithms and networks, in a moment."""
+"""Short runs of the configurations of the project, with their own algorithms and networks."""
 
 from patchwork_env.learning.config import load_config
 
@@ -14,6 +14,6 @@ _OF_ALGORITHMS = {
 
 
 def small(configuration):
-    """What ``--set`` takes to make a run of a configuration one small iteration with one small evaluation."""
+    """The values of ``--set`` for a run of one small iteration with one small evaluation."""
     algorithm = load_config(configuration).algorithm
     return [*_ALL.split(), *(f"{algorithm}.{key}" for key in _OF_ALGORITHMS[algorithm].split())]

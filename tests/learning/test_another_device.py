@@ -1,7 +1,7 @@
-"""What runs on a GPU, run on the processor by the same path, against the compiled one: weights, games, files.
+"""The code for GPUs, run on the CPU, against the compiled code: weights, games, files.
 
-Tensors of a :class:`Device` say that they lie on PyTorch's device ``lazy``, and hold their numbers on the
-processor. As on a GPU, NumPy cannot read them, and operations refuse to mix them with others.
+Tensors of a :class:`Device` have PyTorch's device ``lazy`` and store their numbers on the CPU. As on a GPU,
+NumPy cannot read them, and operations refuse to mix them with others.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def new_trainer(case, tmp_path, device):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_training_there_is_that_on_the_processor(case, tmp_path, device):
-    """An iteration, a checkpoint, an iteration of who is restored from it, and games of the agent."""
+    """An iteration, a checkpoint, an iteration of the restored trainer, and games of the agent."""
     here, there, restored = (new_trainer(case, tmp_path, name) for name in ("cpu", NAME, NAME))
     assert restored.network.device.type == NAME
     assert_same(there.step(), here.step())

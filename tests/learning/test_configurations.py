@@ -1,4 +1,4 @@
-"""Every configuration of the project trains by the command, goes on, and leaves a policy that plays."""
+"""Every configuration of the project trains with the command, resumes, and gives a policy that plays."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_evaluate_measures_on_other_set_ups_than_the_run_did(configuration):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_configuration_trains_goes_on_and_plays(configuration, tmp_path):
+def test_a_configuration_trains_resumes_and_plays(configuration, tmp_path):
     run = tmp_path / "run"
     command = ["--config", str(configuration), "--run-dir", str(run), "--set", *small(configuration)]
     assert train.main(command) == 0

@@ -1,7 +1,7 @@
-"""Every key of a configuration does what it says: a table of runs in which one key differs.
+"""Every key of a configuration has its effect: a table of runs in which one key differs.
 
-A row has a run, overrides, of which the first one is that of its key, a measurement of the trainer, and what
-it gives. It must give something else without the override, as it would if the key were ignored.
+A row has a run, overrides, the first of which is that of its key, a measurement of the trainer, and its
+result. Without the first override, the result must differ.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from tests.learning.same_runs import checkpoints_of, evaluations_of, metrics_of,
 from tests.learning.tiny_runs import TINY_RUNS
 
 TWINS = {"ppo": ppo_twin, "alphazero": alphazero_twin, "td": td_twin, "solo_td": td_twin}
-"""The keys in the cases of these files are compared there with what papers say of them."""
+"""Tests of these files compare the keys in their cases with formulas of papers."""
 ELSEWHERE = {
     "algorithm": "each has a tiny run",
     "game": "each has a tiny run",
@@ -40,7 +40,7 @@ NOTED = {
     "evaluation.final_games": "6",
     "evaluation.opponents": "[greedy,random]",
 }
-"""Keys that change what is written of a run, and no weight by a bit."""
+"""Keys that change the files of a run, but no weights."""
 
 
 def iterations(trainer, number):
@@ -117,7 +117,7 @@ SMALLER = {
     "alphazero": ["alphazero.num_envs=5", "alphazero.rollout_steps=3", "alphazero.gradient_steps=1"],
 }
 OTHER = "anything else"
-"""Stands for whatever differs from what is measured without the override."""
+"""Stands for any result that differs from the one without the override."""
 ROWS = [
     ("ppo", ("special_patches=2014",), lambda t: digest(t.env.states), OTHER),
     ("ppo", ("seed=6",), lambda t: digest(t.env.states), OTHER),

@@ -1,4 +1,4 @@
-"""Figures of the pages: each table says what the files in benchmarks/figures hold."""
+"""Figures of the pages: each table agrees with the files in benchmarks/figures."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def test_the_pages_say_what_the_files_hold():
 
 
 def test_figures_are_newer_than_what_they_measure():
-    """An older file is reported and is no failure: figures are measured when a machine is quiet."""
+    """An older file is reported and not a failure, because figures need an idle machine."""
     if old := figures.outdated():
         pytest.xfail(f"measure again, with make figures: {', '.join(old)}")
 

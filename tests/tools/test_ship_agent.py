@@ -1,4 +1,4 @@
-"""The policy of a run becomes an agent of the package, whatever the run's algorithm reads."""
+"""The policy of a run becomes an agent of the package, with any algorithm."""
 
 import numpy as np
 import yaml

@@ -1,4 +1,4 @@
-"""The parts of `make site` that need no toolchain: memory, facts, the folder, and what tools are missing."""
+"""The parts of `make site` that need no toolchain: memory, facts, the folder, and missing tools."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Memory(NamedTuple):
     last: Any
 
 
-def test_arrays_lie_one_after_the_other_in_lines_of_64_bytes():
+def test_arrays_are_consecutive_and_aligned_to_64_bytes():
     memory = Memory(np.zeros(3, np.int16), Inner(np.zeros((5, 4)), 0.5), np.zeros(1, np.uint64))
     block = Block("block", memory)
     assert block.places == {"first": 0, "inner.numbers": 64, "last": 64 + 192}
@@ -76,7 +76,7 @@ def test_the_folder_is_the_page_with_modules_and_a_list_of_its_files(tmp_path):
         check_sizes(sizes, 10)
 
 
-def test_what_is_missing_is_said_in_one_line(monkeypatch):
+def test_a_missing_tool_is_an_error_of_one_line(monkeypatch):
     monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
     with pytest.raises(MissingToolError, match=r"^Node\.js of version 18 or newer is not there: apt-get .+$"):
         find_node()

@@ -5,17 +5,16 @@ patchwork-env dataset nmbr9_champion:instant --players 2 --games 1000 --id nmbr9
 
 Several agents change seats from game to game; a single one plays against itself, or alone with one player.
 An episode has the observations and actions of one player in one game. minari.load_dataset takes the id.
+$MINARI_DATASETS_PATH is the folder of all datasets (default: ~/.minari/datasets).
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from patchwork_env.agents.specs import is_import
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.commands import CommandParser, run_command
-from patchwork_env.core.files import check_writable
 from patchwork_env.core.progress import Bar
 from patchwork_env.learning.commands.match_options import (
     add_games,
@@ -27,7 +26,6 @@ from patchwork_env.learning.commands.match_options import (
 from patchwork_env.learning.evaluation.matches import load_player
 
 _REWARDS_HELP = "for the end of a game, or the points of every move (default: outcome; of one player: score)"
-_PATH_HELP = "the folder of all datasets (default: $MINARI_DATASETS_PATH, or else ~/.minari/datasets)"
 
 
 def main(arguments: list[str] | None = None, program: str = "patchwork-env dataset") -> int:
@@ -39,15 +37,11 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env datas
     add_games(parser, "how many are played", 1000)
     option("--players", type=int, help="for nmbr9: of a game, 1 to 4 (default: as many as there are agents)")
     option("--rewards", choices=REWARDS, help=_REWARDS_HELP)
-    option("--minari-path", type=Path, metavar="PATH", help=_PATH_HELP)
     add_worker_options(parser, 1)
     return run_command(parser, _run, arguments, program, "minari")
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.minari_path:
-        check_writable(options.minari_path)
-
     from patchwork_env.integrations.minari import record
 
     # Agents from module:name have no spec; the dataset records specs, with the hashes of weights.
@@ -64,7 +58,6 @@ def _run(options: argparse.Namespace) -> int:
             rewards=options.rewards,
             workers=options.workers,
             progress=bar.update,
-            root=options.minari_path,
             **{name: value for name, value in options_of_game.items() if value is not None},
         )
     size = dataset.storage.metadata["dataset_size"]

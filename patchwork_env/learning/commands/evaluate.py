@@ -53,9 +53,6 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.evaluation.runners import Match, check_variant, common_game
 
     check_place(options, options.json, "--json", is_file=True)
-    repeated = sorted({spec for spec in options.agents if options.agents.count(spec) > 1})
-    if repeated:
-        raise ValueError(f"agents are measured once; given more than once: {', '.join(repeated)}")
     test = None if options.sprt is None else SequentialTest.between(options.sprt)
     participants = [Participant.load(spec) for spec in (*options.agents, *options.against)]
     players, names = [one.agent for one in participants], [one.name for one in participants]

@@ -1,6 +1,7 @@
 """Datasets of Minari: what they hold is what the engines say, and nothing half done is left behind."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -274,8 +275,9 @@ def test_folders_may_be_relative_and_are_the_users_if_none_is_given(tmp_path, mo
 
 def test_a_stopped_command_leaves_nothing(tmp_path):
     command = [sys.executable, "-m", "patchwork_env.cli", "dataset", "random", "--games", "100000"]
-    command += ["--id", "some/name-v0", "--minari-path", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command += ["--id", "some/name-v0"]
+    variables = {**os.environ, "MINARI_DATASETS_PATH": str(tmp_path)}
+    with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True) as process:
         while not list(tmp_path.rglob("main_data.hdf5")):
             assert process.poll() is None
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""The command that compiles beforehand."""
+"""The command that compiles games and agents."""
 
 from patchwork_env import agents, cli
 from patchwork_env.core.progress import Compilation

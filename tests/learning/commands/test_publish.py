@@ -1,4 +1,4 @@
-"""What is published of a checkpoint: the folder that --dry-run writes, without the library and a network."""
+"""The published files of a checkpoint, as --dry-run writes them without the library and a network."""
 
 import json
 
@@ -58,7 +58,7 @@ def publish(*words):
 
 
 @pytest.mark.parametrize("name", ["", "final", "best"])
-def test_the_page_of_a_run_tells_its_own_figures(run, tmp_path, name):
+def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name):
     out = tmp_path / "out"
     assert publish(run / name, "ann/td", "--dry-run", out, "--license", "cc0-1.0") == 0
     assert sorted(path.name for path in out.iterdir()) == [
@@ -116,7 +116,7 @@ def test_figures_are_taken_if_they_are_of_these_weights(run, match, tmp_path, ca
     assert "These weights have not been evaluated" in text
 
 
-def test_what_cannot_be_published_is_a_sentence(run, tmp_path, capsys):
+def test_what_cannot_be_published_is_an_error_of_one_line(run, tmp_path, capsys):
     (run / "final" / "weights.safetensors").write_bytes(b"torn")
     for words, message in (
         (("champion", "champion"), "the repository is 'champion'; write owner/name"),

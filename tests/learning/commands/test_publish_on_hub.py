@@ -1,4 +1,4 @@
-"""Publishing with the Hub's own client library, to a stand-in of the Hub.
+"""Publishing with the Hub's own client library to a local server.
 
 Runs where the library is installed: ``make test-libraries``.
 """
@@ -42,7 +42,7 @@ def test_what_is_published_is_an_agent(server, capsys):
     assert server.repositories["ann/hidden"].private
 
 
-def test_who_may_not_write_is_told_so(server, monkeypatch, capsys):
+def test_a_token_without_write_access_is_an_error(server, monkeypatch, capsys):
     monkeypatch.setenv("HF_TOKEN", "hf_reader")
     assert main(["publish", "champion", "ann/mine"]) == 2
     error = capsys.readouterr().err

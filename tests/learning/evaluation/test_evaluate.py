@@ -51,7 +51,6 @@ def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
     ("words", "message"),
     [
         ("gredy --against random", "there is no agent 'gredy'"),
-        ("greedy greedy --against random", "agents are measured once; given more than once: greedy"),
         ("greedy --against random --games 21", "games is 21; it must be even"),
         ("greedy --against random --json none/here.json", "there is no folder none for here.json"),
         ("greedy --against random --json .", "is a folder"),

@@ -1,4 +1,4 @@
-"""The gauntlet: what is frozen, what it says about agents, the command, resuming, bad input."""
+"""The gauntlet: the frozen pool, results, the command, resuming, wrong input."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def small(monkeypatch):
     return SMALL
 
 
-# --- what is frozen ---------------------------------------------------------------------------------------
+# --- the pool ---------------------------------------------------------------------------------------------
 
 
 def test_the_pool_is_as_it_was_frozen():
@@ -95,7 +95,7 @@ def test_members_and_the_circles_are_as_they_were_frozen(small):
     assert play_gauntlet("ppo-quick-v1", games=2).weights == FROZEN["ppo-quick-v1"]
 
 
-def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small):
+def test_the_documents_have_the_pool_and_the_fields_of_the_file(small):
     text = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8")
     protocol = text[text.index("## The pool") :]
     for member in read_pool().members:
@@ -111,7 +111,7 @@ def test_the_documents_say_what_is_frozen_and_what_the_file_holds(small):
 # --- results ----------------------------------------------------------------------------------------------
 
 
-def test_an_agent_meets_every_member_as_in_a_match(small):
+def test_an_agent_plays_every_member_as_in_a_match(small):
     result = play_gauntlet(lowest)
     assert result.agent == "lowest"
     wins = np.zeros((70, 3, 3))
@@ -142,7 +142,7 @@ def test_plain_data_and_the_table_say_the_same(small):
     assert f"{greedy['win_rate']:.1%}" in lines[4]
 
 
-def test_results_of_fewer_games_or_members_say_so(small):
+def test_results_of_fewer_games_or_members_are_marked(small):
     for options, said, games in (
         ({"games": 30}, "(a trial: 50 of 160 games): rating ", [30, 20]),
         ({"skip": ["greedy"]}, "(by a part of the pool, without greedy): rating ", [140]),

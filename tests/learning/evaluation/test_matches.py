@@ -1,4 +1,4 @@
-"""Matches: pairing, reproducibility, and what agents do wrong."""
+"""Matches: pairing, reproducibility, and failures of agents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from patchwork_env.patchwork.components import START_BUTTONS
 
 
 class Witness(Agent):
-    """Plays the action in the middle and remembers the games that it had the first turn of."""
+    """Plays the middle action and records the games in which it has the first turn."""
 
     def __init__(self):
         self.name = "witness"
@@ -116,7 +116,7 @@ def test_the_sides_draw_different_random_numbers():
 
 
 @pytest.mark.slow
-def test_games_that_are_kept_are_those_that_were_played_by_whatever_processes():
+def test_kept_games_are_those_that_were_played_with_any_number_of_processes():
     """Also across the blocks that are played at once."""
     alone, result = (play_matches("random", "greedy", 140, seed=8, keep=133, workers=n) for n in (1, 2))
     assert_equal_games(alone.games, result.games)
@@ -162,7 +162,7 @@ def test_answers_that_are_no_actions_are_errors():
 
 
 def test_functions_are_given_games_that_can_be_replayed():
-    """As programs of others need them that know nothing but the first position and the moves."""
+    """Other programs need them, which get the first position and the moves."""
     seen = []
 
     def careful(given):

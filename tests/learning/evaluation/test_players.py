@@ -1,4 +1,4 @@
-"""Who takes part: specs, functions of other modules, their names and the hashes of their weights."""
+"""Participants: specs, functions of modules, names and hashes of weights."""
 
 import hashlib
 
@@ -46,12 +46,12 @@ def module(tmp_path, monkeypatch):
         ("gredy", ValueError, "there is no agent 'gredy'"),
     ],
 )
-def test_what_is_no_agent_is_an_error_that_says_so(module, spec, error, message):
+def test_an_unknown_agent_is_an_error(module, spec, error, message):
     with pytest.raises(error, match=message):
         load_player(spec)
 
 
-def test_in_python_what_a_module_has_is_given_itself():
+def test_in_python_an_agent_of_a_module_is_an_object():
     with pytest.raises(ValueError, match=r"only commands take module:name, .*from my_module import first\)"):
         agents.load("my_module:first")
 

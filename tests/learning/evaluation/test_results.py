@@ -51,7 +51,7 @@ def test_the_interval_lies_within_zero_and_one_and_holds_the_rate():
         low, high = win_rate_interval(np.array(pairs))
         assert 0 <= low <= np.mean(pairs) <= high <= 1
         assert low < high
-    low, high = win_rate_interval(np.full(100, 0.5))  # tells more than as many independent games
+    low, high = win_rate_interval(np.full(100, 0.5))  # more precise than the same number of independent games
     independent_low, independent_high = agresti_coull(100, 200)
     assert high - low < (independent_high - independent_low) / 3
 

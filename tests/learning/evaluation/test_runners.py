@@ -47,7 +47,7 @@ def test_set_ups_and_streams_do_not_depend_on_the_block(game):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still, but for those who move it."""
+    """A clock that agents move."""
     now = [0.0]
     monkeypatch.setattr(playing, "perf_counter", lambda: now[0])
     return now

@@ -97,7 +97,7 @@ def test_wrong_hypotheses_are_errors(elo, message):
         play_matches("random", "random", 100, sprt=elo)
 
 
-def test_matches_end_with_the_decision_in_whatever_order_blocks_end(backwards):
+def test_matches_end_with_the_decision_in_any_order_of_blocks(backwards):
     reports = []
     one = play_matches("greedy", "greedy", 256, sprt=(0, 20), progress=reports.append)
     assert (reports, len(one.games), one.test.counts) == ([128], 128, (0, 0, 64, 0, 0))

@@ -1,4 +1,4 @@
-"""A game that nothing here knows has matches, tournaments and tables by its rules and its runner."""
+"""A third game has matches, tournaments and tables by its rules and its record of parts."""
 
 import numpy as np
 import pytest

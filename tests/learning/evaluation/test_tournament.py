@@ -75,14 +75,14 @@ def run(*arguments, code=0):
 
 
 def results(folder):
-    """What does not depend on the time and the machine."""
+    """The results that do not depend on time and machine."""
     contents = json.loads((folder / "results.json").read_text())
     del contents["seconds_per_move"], contents["made_with"]
     return contents
 
 
 @pytest.mark.slow
-def test_everybody_plays_everybody_as_in_a_match_of_their_own(tmp_path, module, capsys):
+def test_all_pairs_of_agents_play_as_in_separate_matches(tmp_path, module, capsys):
     agents = ("random", "greedy", f"{module}:lowest")
     settings = ["--games", 140, "--seed", 3, "--special-patches", "2014", "--workers", 1]
     run(*agents, *settings, "--out", tmp_path / "t")
@@ -134,8 +134,8 @@ def test_the_files(tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("end", "workers"), [(signal.SIGKILL, 1), (signal.SIGTERM, 2)])
-def test_a_tournament_goes_on_where_it_was_stopped(tmp_path, module, end, workers):
-    """And ends as one that was not, which ran in a single process."""
+def test_a_stopped_tournament_resumes(tmp_path, module, end, workers):
+    """Its results are those of a tournament without a stop, in a single process."""
     arguments = ["random", f"{module}:lowest", f"{module}:highest", "--games", "140", "--workers", "1"]
     run(*arguments, "--out", tmp_path / "whole")
     folder = tmp_path / "stopped"
@@ -252,8 +252,8 @@ for line in sys.stdin:
 """
 
 
-def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys):
-    """A program that ends and a function that gives no move: the others play on, and their games are used."""
+def test_failures_of_agents_lose_no_games_of_others(tmp_path, module, capsys):
+    """After a program ends and a function returns no move, the games of the others are played and used."""
     (tmp_path / "program.py").write_text(PROGRAM)
     program, confused = f"program:{sys.executable} {tmp_path / 'program.py'}", f"{module}:confused"
     folder, agents = tmp_path / "t", ("random", program, confused, "greedy")
@@ -286,7 +286,7 @@ def test_no_game_is_lost_because_one_player_fails(tmp_path, module, capsys):
         ("misplays", ": action 5000 does not exist", ""),
     ],
 )
-def test_what_an_agent_raises_is_its_failure(name, said, place, tmp_path, module, capsys):
+def test_errors_are_attributed_to_the_agent_that_raises_them(name, said, place, tmp_path, module, capsys):
     agent, folder = f"{module}:{name}", tmp_path / "t"
     run("random", agent, "greedy", "--games", 2, "--workers", 1, "--out", folder, code=2)
     error = capsys.readouterr().err

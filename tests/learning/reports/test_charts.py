@@ -36,7 +36,7 @@ def dots(chart):
 
 
 def tips(chart):
-    """Where the strips of a chart begin and end, and what they tell."""
+    """The begin, the end and the text of the strips of a chart."""
     found = re.findall(r'<rect class="strip" x="([^"]*)" [^>]*?width="([^"]*)"[^>]*><title>([^<]*)', chart)
     return [(float(x), float(x) + float(width), text) for x, width, text in found]
 

@@ -1,4 +1,4 @@
-"""Configurations compared by several runs of each: groups, tables, figures, and what is refused."""
+"""Comparisons of configurations by several runs of each: groups, tables, figures and errors."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-# --- what is put together -----------------------------------------------------------------------------------
+# --- groups and curves -----------------------------------------------------------------------------------
 
 
 def test_runs_that_differ_in_their_seeds_are_one_configuration(found):
@@ -96,13 +96,13 @@ def test_runs_that_differ_in_their_seeds_are_one_configuration(found):
     np.testing.assert_allclose(found.scores(found.groups[0])[:, 0], [0.6, 0.7, 0.8, 0.9, 0.0])
 
 
-def test_configurations_of_one_name_are_told_apart(tmp_path):
+def test_configurations_of_one_name_have_different_labels(tmp_path):
     places = [(tmp_path / f"{epochs}/ppo/seed{seed}", epochs, seed) for epochs in (2, 3) for seed in (0, 1)]
     results = [read_result(write_run(f, seed=seed, ppo={"epochs": epochs})) for f, epochs, seed in places]
     assert [group.label for group in compare(results).groups] == ["ppo", "ppo (ppo.epochs=3)"]
 
 
-def test_names_of_folders_say_what_is_run(tmp_path):
+def test_names_of_runs_come_from_their_folders(tmp_path):
     names = {"ppo-seed3": "ppo", "ppo_wide-2": "ppo_wide", "td": "td", "nmbr9": "nmbr9", "ppo/3": "ppo"}
     names |= {"ppo-60-seed0": "ppo-60", "quick-20261123-061058": "quick", "td/seed-4": "td"}
     assert {folder: read_result(write_run(tmp_path / folder)).name for folder in names} == names
@@ -196,10 +196,10 @@ def test_nmbr9_counts_points(runs):
         compare([read_result(runs[0])], metric="wins")
 
 
-# --- trainings of one's own ---------------------------------------------------------------------------------
+# --- other trainings --------------------------------------------------------------------------------------
 
 
-def test_own_trainings_are_compared(tmp_path, capsys):
+def test_other_trainings_are_compared(tmp_path, capsys):
     for name, policy in (("mine", lambda game: int(game.legal_actions()[-1])), ("other", "greedy")):
         for seed in (0, 1):
             evaluations = [(1000, 1.5, [play_matches(policy, "random", games=2, seed=seed)])]
@@ -209,7 +209,7 @@ def test_own_trainings_are_compared(tmp_path, capsys):
     assert lines[:2] == [["mine", "random", "2"], ["other", "random", "2"]]
 
 
-def test_own_trainings_that_are_none_are_refused(tmp_path):
+def test_wrong_arguments_of_other_trainings_are_errors(tmp_path):
     patchwork, nmbr9 = (play_matches("random", "random", 2, game=name) for name in ("patchwork", "nmbr9"))
     refused: list[tuple[str, dict]] = [
         ("none", {"evaluations": []}),
@@ -256,7 +256,7 @@ def test_a_run_that_was_resumed_elsewhere_has_all_versions(tmp_path):
         assert rows(runs_table(found).csv())[0]["torch"] == expected
 
 
-# --- what is refused ----------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------
 
 
 def refused(capsys, *arguments):

@@ -1,4 +1,4 @@
-"""The page about a run: complete, self-contained, and safe whatever names it shows."""
+"""The page about a run: complete, self-contained, and safe with any names."""
 
 import html
 import json
@@ -83,7 +83,7 @@ def report(folder, run):
 # --- what it shows ------------------------------------------------------------------------------------------
 
 
-def test_a_page_is_whole_and_nothing_has_to_be_loaded(run, page):
+def test_a_page_is_complete_and_loads_nothing(run, page):
     for text in ("walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes"):
         assert text in page.text
     assert "a machine" in page.text
@@ -170,7 +170,7 @@ def test_runs_that_have_just_begun(tmp_path):
         (folder / "metrics.jsonl").touch()
 
 
-def test_numbers_that_are_none_are_left_out(tmp_path):
+def test_values_that_are_not_finite_are_left_out(tmp_path):
     folder = write_run(tmp_path / "run", evaluations=0, iterations=3)
     with (folder / "metrics.jsonl").open("a") as file:
         for value in ("NaN", "Infinity"):
@@ -197,7 +197,7 @@ def test_files_of_other_versions(run, tmp_path):
     assert "not stated" in page.text
 
 
-# --- names that would like to be more -----------------------------------------------------------------------
+# --- names with markup ----------------------------------------------------------------------------
 
 EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
 
