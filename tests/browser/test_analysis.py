@@ -264,4 +264,4 @@ def test_what_an_analysis_waits_for_is_said(visit):
         }"""
     )
     visit.role("show-lines").click()
-    page.get_by_text("Preparing the agent, only this once …").wait_for()
+    page.get_by_text("Preparing the agent (only once) …").wait_for()

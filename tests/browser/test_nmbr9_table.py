@@ -106,7 +106,7 @@ def test_a_ghost_says_what_it_would_score_or_why_it_does_not_fit(open_page):
     assert notes - fits == {
         "Part of it would hang over.",
         "It must rest on two tiles.",
-        "It must touch a tile of its level.",
+        "It must touch a tile on its level.",
     }
     assert notes >= fits
 

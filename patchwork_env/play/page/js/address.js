@@ -1,7 +1,7 @@
 /**
- * The address of the page holds all that a reload needs:
- * `?game=…&opponent=…&seat=…&seed=…&lang=…` the set-up, `#NOTATION` the game so far. `seat` is the number
- * of the person's seat, or "both" or "none"; with "none", `opponent` plays against `second`.
+ * The address of the page: `?game=…&opponent=…&seat=…&seed=…&lang=…` is the set-up and `#NOTATION` the game
+ * so far. `seat` is the number of the user's seat, "both" or "none"; with "none", `opponent` plays against
+ * `second`.
  */
 
 import { PageError } from "./errors.js";
@@ -28,8 +28,7 @@ function unescaped(text) {
 }
 
 /**
- * The choices of an address, with defaults for missing ones. Invalid ones are left out and listed in
- * `complaints`.
+ * The choices of an address, with defaults. Invalid ones are dropped and listed in `complaints`.
  * @returns {Promise<{choices: object, complaints: Error[]}>}
  */
 export async function checkedChoices(app, { lang, ...asked }) {
@@ -61,25 +60,25 @@ export async function checkedChoices(app, { lang, ...asked }) {
   return { choices: { ...FIRST_CHOICES, ...asked, game }, complaints };
 }
 
-/** Whether a text is a seed that JavaScript represents exactly. */
+/** Whether a text is an integer that JavaScript represents exactly. */
 export const isSeed = (text) => /^[0-9]+$/.test(text) && Number.isSafeInteger(Number(text));
 
-/** The game before a reload: Chromium forgets the state that an entry got before the page had loaded. */
+/** The game before a reload: Chromium loses a history state that was set before the page had loaded. */
 let idBeforeReload =
   performance.getEntriesByType("navigation")[0]?.type === "reload" ? recallInTab("game") : null;
 
-/** The id of the game of this entry of the browser's history; null if there is none yet. */
+/** The id of the game of this history entry; null if it has none yet. */
 export const idOfEntry = () => history.state?.id ?? idBeforeReload;
 
-/** Browsers refuse to write addresses more often: Safari after 100 within 30 seconds. */
+/** Browsers limit how often an address may change: Safari to 100 times in 30 seconds. */
 const REST_MILLISECONDS = 400;
 
 let timer = 0;
 let write = () => {};
 
 /**
- * Writes a game into the address after a short delay. Another game gets its own entry in the history of the
- * browser at once, so that Back leads to the previous game.
+ * Writes a game into the address after a short delay. Another game gets its own history entry at once, so
+ * that Back leads to the previous game.
  * @param {string} id of the game
  * @param {object} choices the answers of the new-game dialog
  * @param {string} notation
@@ -101,7 +100,7 @@ export function writeAddress(id, choices, notation) {
   else write();
 }
 
-/** Cancels a pending write, since the browser shows another entry. */
+/** Cancels a pending write, because the browser shows another history entry. */
 export function leaveEntry() {
   clearTimeout(timer);
   write = () => {};

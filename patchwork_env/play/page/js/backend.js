@@ -2,38 +2,37 @@
  * The interface of the page to the rules and agents: a server (server_backend.js) or WebAssembly
  * (wasm_backend.js).
  *
- * A backend is stateless: the page sends the game as a notation with every request. So nothing is lost by a
- * reload, a restart of the server, or two pages at once. All functions return promises and reject with a
- * `BackendError`. Its message is English; its `kind` names a text of the page in the chosen language.
+ * A backend is stateless: the page sends the game as a notation with every request. A reload, a restart of
+ * the server or a second page loses nothing. All functions return promises and reject with a `BackendError`,
+ * whose message is English and whose `kind` names a text of the page.
  */
 
 /**
- * @typedef {object} Position One moment of a game.
+ * @typedef {object} Position A position of a game.
  * @property {"patchwork"|"nmbr9"} game
- * @property {number} ply how many moves led here
- * @property {number} player whose turn it is
+ * @property {number} ply the number of moves before it
+ * @property {number} player the player to move
  * @property {boolean} over
  * @property {number[]} scores
  * @property {number[]} winners empty until the game is over
  * @property {number[]} legal the legal actions, ascending
- * @property {?number} action the move that led here, as a number; null at the start
- * @property {?string} word the same as a word of the notation
- * @property {?number} mover the player who made it
+ * @property {?number} action the last action; null at the start
+ * @property {?string} word the last action in notation
+ * @property {?number} mover the player of the last action
  * @property {object} state the table; its fields depend on the game
  */
 
 /**
- * @typedef {object} Analysis The analysis of a position by an agent, from the side of player 0.
+ * @typedef {object} Analysis The analysis of a position, from the view of player 0.
  * @property {number} player
- * @property {?number} win the probability that player 0 wins, 0 to 1; null for one player alone
- * @property {number} margin the points that player 0 is expected to be ahead
+ * @property {?number} win the probability that player 0 wins, 0 to 1; null with a single player
+ * @property {number} margin the expected margin of player 0, in points
  * @property {number[]} [scores] expected scores, in NMBR 9
  * @property {number} depth visits so far
  * @property {boolean} done
  * @property {{action: number, word: string, win: ?number, margin: number, visits: number, exact: boolean,
- *   line: string[], movers?: number[], alike?: string[]}[]} lines the best moves first, each with how the
- *   game goes on, the player of each of those moves, and other words for the first that lead to the same
- *   position
+ *   line: string[], movers?: number[], alike?: string[]}[]} lines the best moves first. `line`: the expected
+ *   continuation, `movers`: its players, `alike`: other words that lead to an equivalent position
  */
 
 /**
@@ -48,18 +47,17 @@
  *   Promise<{action: number, word: string}>} choose an agent's move
  * @property {(notation: string, options: {agent?: string, lines?: number, signal?: AbortSignal,
  *   onprogress?: function, onanalysis?: (analysis: Analysis) => void}) => Promise<Analysis>} analyse
- *   calls `onanalysis` with ever deeper ones until it is done or aborted; resolves to the last
+ *   calls `onanalysis` with deeper and deeper analyses until it is done or aborted; resolves to the last
  * @property {(game: string, spec?: string) => Promise<{spec: string, kind: "partner"|"champion"|"other", level?:
- *   (number|string)}[]>} agents what can be chosen as an opponent;
- *   rejects where it cannot load `spec`, which need not be among them, or where that does not play the game
+ *   (number|string)}[]>} agents the opponents to choose from; rejects if `spec`, which may be another agent,
+ *   cannot be loaded or does not play the game
  */
 
 /** An error of a backend or of an agent. */
 export class BackendError extends Error {
   /**
    * @param {string} message
-   * @param {{lost?: boolean, status?: number}} details `lost` if the backend did not answer at all; `status`
-   *   is that of HTTP
+   * @param {{lost?: boolean, status?: number}} details `lost`: the backend did not answer; `status`: of HTTP
    */
   constructor(message, { lost = false, status = 0 } = {}) {
     super(message);

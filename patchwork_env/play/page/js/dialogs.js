@@ -1,6 +1,6 @@
-/** Dialogs: native ones, which hold the focus and close by Escape. */
+/** Native dialogs: they hold the focus and close with Escape. */
 
-import { element } from "./elements.js";
+import { button, element } from "./elements.js";
 import { t, translate } from "./language.js";
 
 /**
@@ -18,16 +18,7 @@ export function openDialog(title, content, { className = "" } = {}) {
       "header",
       { class: "dialog-head" },
       element("h2", { id: "dialog-title" }, t(title)),
-      element(
-        "button",
-        {
-          class: "quiet close",
-          type: "button",
-          "aria-label": t("dialogs.close"),
-          onclick: () => dialog.close(),
-        },
-        "×",
-      ),
+      button({ class: "quiet close", "aria-label": t("dialogs.close"), onclick: () => dialog.close() }, "×"),
     ),
     content,
   );

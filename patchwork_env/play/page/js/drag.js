@@ -8,7 +8,7 @@ const FINGER_CLEARANCE = 56;
 
 /**
  * @typedef {object} Area The cells of a board; anchors are `row * stride + column`.
- * @property {DOMRect} box where they lie on the screen
+ * @property {DOMRect} box on the screen
  * @property {number} top the row of the first one
  * @property {number} left its column
  * @property {number} rows
@@ -20,13 +20,10 @@ const FINGER_CLEARANCE = 56;
  * Lets a piece be dragged from an element.
  * @param {HTMLElement} from where the pointer goes down
  * @param {object} table
- * @param {EventTarget} table.hand what is in hand: `isEmpty`, `shape` (its `height` and `width`), the
- *   `anchors` where it fits, `fits(anchor)`, the `anchor` of its ghost, and `aim(anchor)`, which moves the
- *   ghost
+ * @param {EventTarget} table.hand the piece in hand, as in `patchwork/hand.js`
  * @param {() => Area} table.area the board of the player to move
- * @param {() => SVGSVGElement} table.drawing what is in hand, filling its box
- * @param {(target: Element) => boolean} table.take takes what was touched in hand; false if it cannot be
- *   taken
+ * @param {() => SVGSVGElement} table.drawing the piece in hand, filling its box
+ * @param {(target: Element) => boolean} table.take takes the piece under the pointer; false if it cannot
  * @param {(anchor: number, box: DOMRect) => void} table.drop places the piece
  */
 export function draggable(from, table) {
@@ -99,7 +96,7 @@ class Drag {
     this.#flying.classList.toggle("snapped", anchor !== null && this.#table.hand.fits(anchor));
   }
 
-  /** The top-left corner of the piece on the screen; a finger shall not hide it. */
+  /** The top-left corner of the piece on the screen, above the finger on touch screens. */
   get #corner() {
     const { height, width } = this.#table.hand.shape;
     const lift = this.#point.pointerType === "touch" ? FINGER_CLEARANCE : 0;
@@ -114,10 +111,7 @@ class Drag {
     this.#flying.style.transform = `translate(${x}px, ${y}px)`;
   }
 
-  /**
-   * Where the piece would lie: the nearest place that fits, else the one below it; null outside of the
-   * board.
-   */
+  /** The nearest anchor that fits, else the one under the piece; null outside of the board. */
   #anchor() {
     const { hand, area } = this.#table;
     const { box, top, left, rows, columns, stride } = area();
@@ -145,7 +139,7 @@ class Drag {
   }
 }
 
-/** The anchor next to a place; null if none is close. */
+/** The nearest anchor; null if it is too far away. */
 function nearest(anchors, stride, row, column) {
   let found = null;
   let least = SNAP_CELLS;
@@ -156,5 +150,5 @@ function nearest(anchors, stride, row, column) {
   return found;
 }
 
-/** The click that ends a drag means nothing. */
+/** Ignores the click that ends a drag. */
 const swallow = (event) => event.stopPropagation();

@@ -3,20 +3,20 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An HTML element: `element("button", {class: "round", "data-role": "undo", onclick: run}, "text", child)`.
- * Attributes that are null, undefined or false are left out; functions become listeners.
+ * An HTML element: `element("label", {class: "check", "data-role": "sound", onclick: run}, "text", child)`.
+ * Attributes that are null, undefined or false are left out; functions are listeners.
  */
 export const element = (tag, attributes = {}, ...children) =>
   filled(document.createElement(tag), attributes, children);
 
-/** The same in SVG. */
+/** An SVG element, made like `element`. */
 export const svg = (tag, attributes = {}, ...children) =>
   filled(document.createElementNS(SVG, tag), attributes, children);
 
 function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "style")
-      made.style.cssText = value; // an attribute would be refused by the server's policy
+      made.style.cssText = value; // the server's policy forbids style attributes
     else if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value);
     else if (value !== null && value !== undefined && value !== false)
       made.setAttribute(name, value === true ? "" : value);
@@ -27,6 +27,19 @@ function filled(made, attributes, children) {
   return made;
 }
 
+/** A button; `type="submit"` makes one that submits its form. */
+export const button = (attributes = {}, ...children) =>
+  element("button", { type: "button", ...attributes }, ...children);
+
+/** A table with a row of headings. */
+export const table = (headings, rows) =>
+  element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, headings.map((text) => element("th", { scope: "col" }, text)))),
+    element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell) => element("td", {}, cell))))),
+  );
+
 /** An icon of the sprite in index.html. */
 export const icon = (name) =>
   svg(
@@ -35,13 +48,13 @@ export const icon = (name) =>
     svg("use", { href: `#icon-${name}` }),
   );
 
-/** Sets an attribute, or takes it away where the value is null, false or empty. */
+/** Sets an attribute, or removes it if the value is null, false or empty. */
 export function setAttribute(target, name, value) {
   if (value === null || value === undefined || value === false || value === "") target.removeAttribute(name);
   else target.setAttribute(name, value === true ? "" : value);
 }
 
-/** Draws the inside of an element anew; the focus stays where it was, on the control at the same place. */
+/** Redraws an element and keeps the focus on the control at the same place. */
 export function keepingFocus(root, draw) {
   const controls = () => [...root.querySelectorAll("a, button, summary, input, select, [tabindex]")];
   const focused = controls().indexOf(document.activeElement);
@@ -49,5 +62,4 @@ export function keepingFocus(root, draw) {
   if (focused >= 0) controls()[focused]?.focus({ preventScroll: true });
 }
 
-/** Whether the system asks for little motion. */
 export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

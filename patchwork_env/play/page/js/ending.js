@@ -1,6 +1,6 @@
-/** The part below the result of a game: the points of each player by source, and the rematch. */
+/** The part below the result: the points of each player by source, and the rematch button. */
 
-import { element } from "./elements.js";
+import { button, element } from "./elements.js";
 import { number, t } from "./language.js";
 import { isAlone, nameOf } from "./players.js";
 
@@ -15,22 +15,21 @@ export function mountEnding(app) {
     if (box.hidden) return;
     box.replaceChildren(
       parts(app, position),
-      element(
-        "button",
-        { type: "button", class: "primary", "data-role": "rematch", onclick: again },
+      button(
+        { class: "primary", "data-role": "rematch", onclick: again },
         t(app.session.numPlayers > 1 && isAlone(app.session) ? "ending.rematch" : "ending.again"),
       ),
     );
   });
 }
 
-/** The choices of a rematch, in which a single person takes the next seat. */
+/** The choices of a rematch; the user takes the next seat. */
 function rematch({ choices, session }) {
   const { seed, circle, deck, seat = "0", ...same } = choices;
   return { ...same, seat: /^\d+$/.test(seat) ? String((Number(seat) + 1) % session.numPlayers) : seat };
 }
 
-/** The points, a row for each source and a column for each player. */
+/** The table of points: a row for each source, a column for each player. */
 function parts(app, position) {
   const head = (text, scope) => element("th", { scope }, text);
   const rows = app.view.scoreParts(position);

@@ -1,4 +1,4 @@
-/** Runs first: sets the colours and the language of the text that is shown while the page loads. */
+/** Runs first: sets colours and language of what is shown while the page loads. */
 
 import { preferredLanguage, writeDirection } from "./language.js";
 import { recall } from "./storage.js";

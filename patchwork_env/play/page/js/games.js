@@ -1,7 +1,6 @@
 /**
- * The user's games, stored in the browser: all lines, the players, and the position that was shown. Each has
- * its own name in the storage, so that two pages store two games. If both continue the same game differently,
- * it becomes two.
+ * The user's games, stored in the browser: all lines, the players, and the position that was shown. Each game
+ * has its own name in the storage. If two pages continue the same game differently, it becomes two games.
  */
 
 import { forget, recall, remember, remembered } from "./storage.js";
@@ -14,32 +13,32 @@ const PREFIX = "games.";
  * @typedef {object} KeptGame
  * @property {string} id
  * @property {string} game
- * @property {string[]} lines notations: the game, then the lines beside it
+ * @property {string[]} lines the notations of the game and of its variations
  * @property {number} ply the position that was shown
  * @property {number} foreign how many moves were there when the game was opened
- * @property {object} choices the answers of the new-game dialog that led to it
+ * @property {object} choices the answers of the new-game dialog
  * @property {boolean} over
  * @property {number[]} scores
  * @property {number[]} winners
- * @property {number} changed when it was changed last, in milliseconds as `Date.now()` counts them
+ * @property {number} changed the time of the last change, as `Date.now()`
  */
 
-/** The games that this page has stored, by name: another page may overwrite one that it has not seen yet. */
+/** The games that this page has stored, by name; another page may overwrite one without having seen it. */
 const ours = new Map();
 
-/** The name of another game, unlike any before. */
+/** A unique id for a new game. */
 export const newId = () => crypto.getRandomValues(new Uint32Array(3)).join("-");
 
 /** The name in the storage of a game. */
 export const nameOfGame = (id) => PREFIX + id;
 
-/** @returns {?KeptGame} null if there is none, or none that this page can read */
+/** @returns {?KeptGame} null if there is none that this page can read */
 export function keptGame(id) {
   const found = recall(nameOfGame(id));
   return isSound(found) && found.id === id ? found : null;
 }
 
-/** @returns {KeptGame[]} all of them, the last one that was played first */
+/** @returns {KeptGame[]} the latest first */
 export function keptGames() {
   return remembered(PREFIX)
     .map((name) => keptGame(name.slice(PREFIX.length)))
@@ -48,10 +47,10 @@ export function keptGames() {
 }
 
 /**
- * Stores a game. It gets another id if its own would lose moves: if another page has continued it differently,
- * or if it was over and continues from an earlier position.
+ * Stores a game. It gets a new id if moves would be lost: if another page has continued it differently, or if
+ * it was over and continues from an earlier position.
  * @param {Omit<KeptGame, "changed">} game
- * @returns {{id: string, safe: boolean}} its id from now on, and whether it will be there on the next visit
+ * @returns {{id: string, safe: boolean}} its id from now on, and whether it is stored for the next visit
  */
 export function keepGame(game) {
   let { id } = game;
@@ -67,7 +66,7 @@ export function keepGame(game) {
   return { id, safe };
 }
 
-/** Whether all moves of a game are stored; without this, two pages could overwrite each other for ever. */
+/** Whether all moves of a game are stored; without this check, two pages would overwrite each other forever. */
 export function holds({ id, lines }) {
   const kept = keptGame(id);
   return kept !== null && contains(kept.lines, lines);
@@ -84,7 +83,7 @@ export const forgetGame = (id) => forget(nameOfGame(id));
 /** Restores a deleted game. */
 export const bringBack = (kept) => remember(nameOfGame(kept.id), kept);
 
-/** Whether every line of `others` is the beginning of one of `lines`, or the same. */
+/** Whether each of `others` is the beginning of one of `lines`. */
 const contains = (lines, others) =>
   others.every((other) => lines.some((line) => `${flat(line)} `.startsWith(`${flat(other)} `)));
 

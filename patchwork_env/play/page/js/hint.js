@@ -1,4 +1,4 @@
-/** A hint: the best move of the search, as a ghost on the board, with its evaluation. */
+/** A hint: the best move of a quick search, as a ghost on the board, with its evaluation. */
 
 import { QUICK } from "./analysis/search.js";
 import { isAbort } from "./backend.js";

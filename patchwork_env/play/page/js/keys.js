@@ -1,4 +1,4 @@
-/** Keys for everything: those of the page here, those of the game in its view. */
+/** Keyboard shortcuts of the page; those of a game are in its view. */
 
 import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
@@ -31,7 +31,7 @@ export function mountKeys(app, { newGame, share }) {
   });
 }
 
-/** Goes to another move; the arrows do so if no piece is in hand. @returns {boolean} whether the key does */
+/** Goes to another move; with arrows only if no piece is in hand. @returns {boolean} whether the key was used */
 function browse(session, key) {
   const { ply, line } = session;
   const to = { "[": ply - 1, "]": ply + 1, ArrowLeft: ply - 1, ArrowRight: ply + 1, Home: 0, End: line.length - 1 }[key];
@@ -42,7 +42,7 @@ function browse(session, key) {
 
 const isWriting = (target) => target.closest?.("dialog, input, select, textarea, [contenteditable]") !== null;
 
-/** Whether single characters are shortcuts; users of speech input may switch them off. */
+/** Whether single characters are shortcuts; users of speech input may turn them off. */
 const areCharactersKeys = () => recall("characterKeys") ?? true;
 
 const PAGE_KEYS = [

@@ -1,13 +1,12 @@
 /**
  * The texts of the page in the chosen language, from `languages/CODE.json`; the English ones come with the page.
  *
- * A text is found by its path: `t("status.yourTurn")`. `{name}` in it is replaced by a value; numbers are
- * written by `Intl.NumberFormat`. A text with plurals is an object with the categories of
- * `Intl.PluralRules` ("one", "few", "many", "other"), chosen by the value `count`. What a language lacks is
- * taken from English.
+ * `t("status.yourTurn")` gives the text with this path. `{name}` is replaced by a value; numbers are formatted
+ * by `Intl.NumberFormat`. A text with plurals is an object with the categories of `Intl.PluralRules` ("one",
+ * "few", "many", "other"); the value `count` chooses among them. Missing texts are taken from English.
  */
 
-/** The languages of the page, by the names that they have for themselves. */
+/** The languages of the page, with their own names. */
 export const LANGUAGES = { en: "English", fa: "فارسی", ru: "Русский", hi: "हिन्दी", pl: "Polski" };
 const RIGHT_TO_LEFT = new Set(["fa"]);
 
@@ -18,10 +17,10 @@ let latest = code;
 let plurals = new Intl.PluralRules("en");
 let numbers = new Intl.NumberFormat("en");
 
-/** Tells of a new language by the event "change". */
+/** Fires "change" when the language has changed. */
 export const languageEvents = new EventTarget();
 
-/** The code of a language of the page, such as "pl" for "pl-PL"; undefined if it is none. */
+/** The language of the page for a code, such as "pl" for "pl-PL"; undefined if there is none. */
 export function knownLanguage(wish) {
   const found = wish?.toLowerCase().split("-")[0];
   return Object.keys(LANGUAGES).find((known) => known === found);
@@ -30,14 +29,14 @@ export function knownLanguage(wish) {
 /** The code of the chosen language. */
 export const language = () => code;
 
-/** The language to begin with: one that was asked for, else one that the browser prefers. */
+/** The first of some wishes that is a language of the page, else one that the browser prefers. */
 export function preferredLanguage(...wishes) {
   return [...wishes, ...navigator.languages].map(knownLanguage).find(Boolean) ?? "en";
 }
 
 /**
- * Loads a language and, unless another one was wished for meanwhile, sets `lang` and `dir` of the document,
- * and writes all marked elements anew. An error if it cannot be loaded: then nothing changes.
+ * Loads a language, sets `lang` and `dir` of the document, and translates all marked elements. Nothing changes
+ * if it cannot be loaded, which is an error, or if another language was requested meanwhile.
  */
 export async function setLanguage(wish) {
   latest = wish;
@@ -53,7 +52,6 @@ export async function setLanguage(wish) {
   languageEvents.dispatchEvent(new Event("change"));
 }
 
-/** Sets `lang` and `dir` of the document. */
 export function writeDirection(code) {
   document.documentElement.lang = code;
   document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
@@ -68,7 +66,7 @@ async function load(wish) {
 }
 
 /**
- * A text.
+ * A text of the page.
  * @param {string} key its path
  * @param {Object<string, any>} values
  */
@@ -78,17 +76,16 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => written(values[name]));
 }
 
-/** Whether there is a text of this name. */
 export const hasText = (key) => (lookUp(texts, key) ?? lookUp(english, key)) !== undefined;
 
 const lookUp = (tree, key) => key.split(".").reduce((branch, name) => branch?.[name], tree);
 
 const written = (value) => (typeof value === "number" ? number(value) : isolated(String(value ?? "")));
 
-/** Latin names keep their direction, and what follows them keeps its place, in a text that runs the other way. */
+/** A value isolated from the direction of the text around it. */
 const isolated = (text) => (text && RIGHT_TO_LEFT.has(code) ? `\u2068${text}\u2069` : text);
 
-/** A number as the language writes it. */
+/** A number in the format of the language. */
 export const number = (value, options) =>
   (options ? new Intl.NumberFormat(code, options) : numbers).format(value);
 
@@ -107,13 +104,9 @@ const MARKS = {
   },
   "data-t-label": (element, text) => element.setAttribute("aria-label", text),
   "data-t-title": (element, text) => element.setAttribute("title", text),
-  "data-t-placeholder": (element, text) => element.setAttribute("placeholder", text),
 };
 
-/**
- * Writes the texts of all elements that are marked with data-t, data-t-label, data-t-title or
- * data-t-placeholder.
- */
+/** Translates all elements below `root` that are marked with data-t, data-t-label or data-t-title. */
 export function translate(root) {
   for (const [mark, write] of Object.entries(MARKS)) {
     for (const element of root.querySelectorAll(`[${mark}]`)) write(element, t(element.getAttribute(mark)));

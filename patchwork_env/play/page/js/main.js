@@ -1,4 +1,4 @@
-/** Puts the page together: backend, session, the view of the game, and everything around it. */
+/** Starts the page: backend, session, the view of the game, and the panels around it. */
 
 import { mountAnalysis } from "./analysis/panel.js";
 import { checkedChoices, idOfEntry, leaveEntry, readAddress, seatsOf, writeAddress } from "./address.js";
@@ -22,13 +22,10 @@ import { RETRY_MILLISECONDS, Turns, pause } from "./turns.js";
 import { loadView } from "./view.js";
 import { connect as connectToWasm } from "./wasm_backend.js";
 
-/** Who knows the rules, by what index.html says of this copy of the page. */
+/** Backends by the name in index.html. */
 const BACKENDS = { server: connectToServer, wasm: connectToWasm };
 
-/**
- * What views and panels are given; see view.js for its members. Tells by the event "shown" that another
- * position, other players or another language is on the screen.
- */
+/** The `App` of view.js. Fires "shown" when the position, the players or the language on the screen changed. */
 class Page extends EventTarget {
   #rest = Promise.resolve();
   #opening = 0;
@@ -45,11 +42,11 @@ class Page extends EventTarget {
     this.announce = announce;
     this.components = null;
     this.view = null;
-    /** Which of one's own games is on the table. */
+    /** The id of the game on the table, among the user's games. */
     this.id = null;
-    /** The answers of the new-game dialog that led to this game. */
+    /** The answers of the new-game dialog for this game. */
     this.choices = {};
-    /** Whether the browser goes to another entry of its history, whose game is not on the table yet. */
+    /** Whether the browser went to another history entry whose game is not on the table yet. */
     this.isReturning = false;
     this.session.addEventListener("open", () => this.#show({}));
     this.session.addEventListener("change", ({ detail }) => this.#show(detail));
@@ -58,11 +55,11 @@ class Page extends EventTarget {
       if (name !== nameOfGame(this.id)) keepAgain(name);
       else if (!holds({ id: this.id, lines: this.session.lines })) this.#keep();
     });
-    // After the listeners above, since agents wait until what is shown has come to rest.
+    // After the listeners above: agents wait until animations have ended.
     this.turns = new Turns(this);
   }
 
-  /** Resolves when the last move has come to rest on the screen. */
+  /** Resolves when the animation of the last move has ended. */
   atRest() {
     return this.#rest;
   }
@@ -91,7 +88,7 @@ class Page extends EventTarget {
     }
   }
 
-  /** Runs something again and again while the backend does not answer and it is still wanted. */
+  /** Retries `run` while the backend does not answer and `isWanted()` holds. */
   async patiently(run, isWanted = () => true) {
     let waiting = null;
     try {
@@ -110,8 +107,7 @@ class Page extends EventTarget {
     }
   }
 
-
-  /** The agents that can be chosen in a game: where the backend does not answer, those that it named before. */
+  /** The agents that can be chosen in a game; the earlier list if the backend does not answer. */
   async agents(game) {
     try {
       this.#agents[game] = await this.backend.agents(game);
@@ -122,12 +118,12 @@ class Page extends EventTarget {
   }
 
   /**
-   * Puts a game on the table, a new one or one to go on with. Nothing changes if it cannot be opened, or if
-   * another one is asked for meanwhile.
+   * Puts a new or an earlier game on the table. Nothing changes if it cannot be opened, or if another game is
+   * requested meanwhile.
    * @param {object} choices the answers of the new-game dialog, or of the address
-   * @param {{id?: string, lines?: string[], ply?: number, foreign?: number}} kept a game to go on with:
-   *   notations of the game and of lines beside it; `foreign`: how many of its moves were not made by those
-   *   who play now, all if left out
+   * @param {{id?: string, lines?: string[], ply?: number, foreign?: number}} kept an earlier game: notations
+   *   of the game and of its variations; `foreign`: how many of its moves the present players did not make,
+   *   by default all
    */
   async open(choices, { id = newId(), lines = [], ply, foreign } = {}) {
     const turn = ++this.#opening;
@@ -149,19 +145,18 @@ class Page extends EventTarget {
     });
   }
 
-  /** Opens one of one's own games. */
   openKept({ id, choices, lines, ply, foreign }) {
     return this.open(choices, { id, lines, ply, foreign });
   }
 
-  /** Opens a game of others, which whoever plays now goes on with. */
+  /** Opens a game from a text, to continue it with the present players. */
   openText(text) {
     if (!text.trim()) throw new PageError("empty");
     const { opponent, second, seat } = this.choices;
     return this.open({ opponent, second, seat }, { lines: [text.trim()] });
   }
 
-  /** Shows the same game again, where another one could not be opened. */
+  /** Keeps the present game, after another one could not be opened. */
   stay() {
     this.isReturning = false;
     this.#show({});
@@ -176,7 +171,7 @@ class Page extends EventTarget {
     return Promise.all([this.backend.open({ notation: main }), ...reads]);
   }
 
-  /** A new game as chosen; a seed that nobody chose is drawn. */
+  /** Begins a new game; draws a seed if none was chosen. */
   async #begin(choices) {
     const { game, opponent, second, seat } = choices;
     const view = await loadView(game);
@@ -189,7 +184,7 @@ class Page extends EventTarget {
     return opened;
   }
 
-  /** Stops with an error if there is no such agent. */
+  /** Throws if there is no such agent. */
   async checkAgent(game, spec) {
     const agents = this.#agents[game] ?? (await this.agents(game));
     if (!agents.some((agent) => agent.spec === spec)) await this.backend.agents(game, spec);
@@ -218,7 +213,7 @@ class Page extends EventTarget {
     this.dispatchEvent(new Event("shown"));
   }
 
-  /** Keeps the game in the browser and in the address. */
+  /** Stores the game in the browser and in the address. */
   #keep() {
     const { session } = this;
     const { game, lines, ply, foreign } = session;
@@ -234,7 +229,7 @@ class Page extends EventTarget {
     if (!this.isReturning) writeAddress(this.id, { ...this.choices, lang: language() }, session.mainNotation);
   }
 
-  /** Offers to go back to the line that was the game before a move left it. */
+  /** Offers to go back to the line that a move has just left. */
   #offerBack(left) {
     const run = () => this.session.adopt(left);
     this.#offer?.close();
@@ -242,7 +237,7 @@ class Page extends EventTarget {
   }
 }
 
-/** What `backend.open` needs of the choices. */
+/** The set-up for `backend.open` from the choices. */
 function setUpOf(view, choices) {
   const setup = {};
   if (choices.seed !== undefined && choices.seed !== "") setup.seed = Number(choices.seed);
@@ -272,7 +267,7 @@ function mountLanguage() {
   });
 }
 
-/** Tells the style sheets how much lies above the table. */
+/** Sets the height above the table as `--above` for the style sheets. */
 function measureRoom() {
   const root = document.documentElement;
   const table = document.querySelector("#table");
@@ -284,7 +279,7 @@ function measureRoom() {
 
 let visits = 0;
 
-/** The game of this entry of the browser's history or of its address, else that of the last visit, else a new one. */
+/** Opens the game of this history entry or address, else that of the last visit, else a new one. */
 async function openFirst(page) {
   const visit = ++visits;
   const opens = async (open) => {
@@ -308,12 +303,12 @@ async function openFirst(page) {
   if (notation !== null && (await opens(() => page.open(choices, { id, lines: [notation] })))) return;
   if (page.session.position) page.stay();
   else if (!(await opens(() => page.open(choices, { id })))) {
-    const { game, opponent, seat } = choices; // without the order of patches or cards that was refused
+    const { game, opponent, seat } = choices; // without the refused order of patches or cards
     await opens(() => page.open({ game, opponent, seat }, { id }));
   }
 }
 
-/** One's own game with the moves of the address, or the last one if the address asks for nothing; else null. */
+/** The stored game with the moves of the address, or the last game if the address is empty; else null. */
 function sameGame({ lang, ...asked }, notation) {
   if (notation === null) return Object.keys(asked).length ? null : keptGame(recall("last-game"));
   const isAsked = ({ lines, choices }) =>
@@ -341,7 +336,7 @@ async function start() {
     notation: () => page.session.notation,
     /** Plays a move in notation; resolves to whether it was played. */
     play: (text) => page.session.play(text),
-    /** The parts of the page, to look at. */
+    /** The parts of the page, for inspection. */
     page,
   };
   await openFirst(page);
@@ -352,7 +347,7 @@ async function start() {
   });
   document.documentElement.dataset.ready = "true";
   for (const button of document.querySelectorAll(".bar :disabled")) button.disabled = false;
-  page.agents(page.session.game).catch(() => {}); // for the dialog of a new game, while the server is there
+  page.agents(page.session.game).catch(() => {}); // for the new-game dialog, in case the server goes away
 }
 
 start();

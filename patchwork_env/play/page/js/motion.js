@@ -1,4 +1,4 @@
-/** Calm movement: a piece flies to its place, a token walks along a track, numbers count. */
+/** Animations: a piece flies to its place, a token walks along the track, a number counts. */
 
 import { element, reducedMotion } from "./elements.js";
 
@@ -9,7 +9,7 @@ const COUNTING = 450;
 const EASE = "cubic-bezier(.3, .1, .2, 1)";
 
 /**
- * Lets a copy of a drawing fly from one box to another.
+ * Moves a drawing from one box to another.
  * @param {Element} drawing an SVG that fills its box
  * @param {DOMRect} from
  * @param {DOMRect} to
@@ -20,7 +20,7 @@ export async function fly(drawing, from, to, signal) {
   const flying = element(
     "div",
     {
-      class: "flying settling",
+      class: "flying",
       "aria-hidden": "true",
       style: `width: ${to.width}px; height: ${to.height}px`,
     },
@@ -38,7 +38,7 @@ export async function fly(drawing, from, to, signal) {
   flying.remove();
 }
 
-/** Calls `place` with the spaces from one to another, one after the other. */
+/** Calls `place` with each space from one to another. */
 export async function walk(from, to, place, signal) {
   const pause = Math.min(STEP, LONGEST_WALK / Math.max(1, to - from));
   for (let space = from + 1; space < to && !reducedMotion(); space += 1) {
@@ -49,7 +49,7 @@ export async function walk(from, to, place, signal) {
   place(to);
 }
 
-/** Calls `write` with numbers that run from one to another. */
+/** Calls `write` with the numbers from one to another. */
 export async function count(from, to, write, signal) {
   const start = performance.now();
   for (

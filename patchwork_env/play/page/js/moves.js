@@ -1,6 +1,6 @@
-/** The list of the moves so far, a click goes there; and how every list draws a move. */
+/** The list of moves; a click goes to a move. */
 
-import { element, setAttribute } from "./elements.js";
+import { button, element, setAttribute } from "./elements.js";
 import { number, t } from "./language.js";
 
 /** @param {import("./view.js").App} app */
@@ -24,7 +24,7 @@ export function mountMoves(app) {
 }
 
 /**
- * A move as a picture and its place, in words for screen readers, and in notation as a tooltip.
+ * A move as a picture and its place, with words for screen readers and a tooltip in notation.
  * @param {import("./view.js").View} view
  * @param {import("./backend.js").Position} position as for `view.moveLabel`
  */
@@ -43,16 +43,15 @@ function moveItem(position, view) {
   return element(
     "li",
     { class: position.mover === null ? "move" : `move player-${position.mover}` },
-    element(
-      "button",
-      { type: "button", "data-ply": position.ply },
+    button(
+      { "data-ply": position.ply },
       element("span", { class: "ply", "aria-hidden": "true" }, position.word ? number(position.ply) : ""),
       position.word ? moveDrawing(view, position, view.describe(position)) : t("moves.start"),
     ),
   );
 }
 
-/** Scrolls the list, and nothing else, to the move that is shown. */
+/** Scrolls the list to the current move; `scrollIntoView` would also scroll the page. */
 function reveal(list) {
   const here = list.querySelector("[aria-current]");
   if (here) list.scrollTop = here.offsetTop - (list.clientHeight - here.offsetHeight) / 2;

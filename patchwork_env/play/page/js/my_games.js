@@ -1,8 +1,8 @@
-/** One's own games: who played, when, and how it ended; each can be gone on with and reviewed. */
+/** The dialog of the user's games: players, time and result; each can be continued and reviewed. */
 
 import { seatsOf } from "./address.js";
 import { openDialog } from "./dialogs.js";
-import { element } from "./elements.js";
+import { button, element } from "./elements.js";
 import { errorNodes } from "./errors.js";
 import { bringBack, forgetGame, keptGames } from "./games.js";
 import { language, number, t } from "./language.js";
@@ -38,22 +38,18 @@ function row(app, kept, open) {
   const item = element(
     "li",
     { "data-id": kept.id, "aria-current": isHere && "true" },
-    element(
-      "button",
-      { type: "button", class: "game-open quiet", "data-role": "open-game", onclick: () => open(kept) },
+    button(
+      { class: "game-open quiet", "data-role": "open-game", onclick: () => open(kept) },
       element("strong", {}, `${t(`games.${kept.game}`)} · ${players}`),
       element("span", {}, state),
       element("time", { datetime: new Date(kept.changed).toISOString() }, when.format(kept.changed)),
     ),
-    element(
-      "button",
-      { type: "button", "data-role": "review-game", onclick: () => open(kept, () => app.review()) },
+    button(
+      { "data-role": "review-game", onclick: () => open(kept, () => app.review()) },
       t("controls.review"),
     ),
-    element(
-      "button",
+    button(
       {
-        type: "button",
         class: "quiet close",
         "data-role": "remove-game",
         disabled: isHere,
@@ -67,10 +63,10 @@ function row(app, kept, open) {
   return item;
 }
 
-/** Takes a game away, as long as one does not want it back. */
+/** Deletes a game, and offers to undo that. */
 function remove(item, kept) {
   forgetGame(kept.id);
-  const back = element("button", { type: "button", class: "quiet" }, t("myGames.back"));
+  const back = button({ class: "quiet" }, t("myGames.back"));
   const removed = element("li", { class: "removed" }, element("span", {}, t("myGames.removed")), back);
   back.addEventListener("click", () => {
     bringBack(kept);
@@ -80,7 +76,7 @@ function remove(item, kept) {
   back.focus();
 }
 
-/** Who played a kept game, and how far it is or how it ended. */
+/** The players of a stored game, and its state or result. */
 function toldOf({ choices, lines, scores, winners, over, foreign }) {
   const [, words = ""] = lines[0].split("\n");
   const ply = words.split(" ").filter(Boolean).length;

@@ -1,7 +1,7 @@
-/** The dialog of a new game: against whom, from which seat, and what the game itself asks. */
+/** The new-game dialog: opponent, seat and the questions of the game. */
 
 import { openDialog } from "./dialogs.js";
-import { element } from "./elements.js";
+import { button, element } from "./elements.js";
 import { errorNodes } from "./errors.js";
 import { t } from "./language.js";
 import { showMyGames } from "./my_games.js";
@@ -85,8 +85,8 @@ async function showNewGame(app, game) {
     element(
       "div",
       { class: "dialog-actions" },
-      element("button", { type: "submit", class: "primary", "data-role": "start" }, t("newGame.start")),
-      element("button", { type: "button", "data-role": "my-games", onclick: showOthers }, t("myGames.title")),
+      button({ type: "submit", class: "primary", "data-role": "start" }, t("newGame.start")),
+      button({ "data-role": "my-games", onclick: showOthers }, t("myGames.title")),
     ),
   );
   const dialog = openDialog("newGame.title", form, { className: "narrow" });
@@ -134,10 +134,10 @@ function choicesOf(form) {
   return choices;
 }
 
-/** Whether one player plays for a high score. */
+/** Whether a single player plays for a high score. */
 const isSolo = (form) => form.elements.players?.value === "1";
 
-/** Shows only the questions that belong to the answers so far. */
+/** Shows the questions that apply to the answers so far. */
 function showRelated(form) {
   const { opponent, seat, second } = form.elements;
   const show = (name, shown) => {
@@ -213,7 +213,7 @@ function opponentFields(name, label, agents, chosen = "") {
   return [field(label, control), field("newGame.spec", spec)];
 }
 
-/** An agent as the list has it: levels for people with their number. */
+/** An agent's name in the list; levels for people have their number. */
 function agentLabel({ spec, kind, level }) {
   return kind === "partner" ? t("agents.level", { level, name: agentName(spec) }) : agentName(spec);
 }

@@ -1,6 +1,6 @@
-/** Notices in the line below the turn, and what is said to screen readers. */
+/** Notices below the turn, and announcements to screen readers. */
 
-import { element } from "./elements.js";
+import { button, element } from "./elements.js";
 import { errorNodes } from "./errors.js";
 import { t } from "./language.js";
 
@@ -8,10 +8,9 @@ const SHOWN_MILLISECONDS = 4000;
 const OFFERED_MILLISECONDS = 15000;
 
 /**
- * Shows a notice, in place of one that says the same. Errors, hints and what one waits for stay until they are closed;
- * others leave by themselves.
+ * Shows a notice; it replaces one with the same text. Only notices of the kind "info" close by themselves.
  * @param {{text: string|(string|Node)[], picture?: SVGElement, kind?: "info"|"hint"|"error"|"wait", lost?: boolean,
- *   action?: {text: string, run: () => void}}} notice `lost`: it says that the server does not answer
+ *   action?: {text: string, run: () => void}}} notice `lost`: the server does not answer
  * @returns {{close: () => void, write: (text: string) => void}}
  */
 export function notify({ text, picture = null, kind = "info", lost = false, action = null }) {
@@ -22,25 +21,8 @@ export function notify({ text, picture = null, kind = "info", lost = false, acti
     kind === "wait" && element("span", { class: "spinner", "aria-hidden": "true" }),
     picture && element("span", { class: "move-picture" }, picture),
     element("span", { class: "notice-text", dir: "auto" }, text),
-    action &&
-      element(
-        "button",
-        {
-          class: "quiet",
-          type: "button",
-          onclick: () => {
-            close();
-            action.run();
-          },
-        },
-        action.text,
-      ),
-    kind !== "wait" &&
-      element(
-        "button",
-        { class: "quiet close", type: "button", "aria-label": t("dialogs.close"), onclick: close },
-        "×",
-      ),
+    action && button({ class: "quiet", onclick: () => (close(), action.run()) }, action.text),
+    kind !== "wait" && button({ class: "quiet close", "aria-label": t("dialogs.close"), onclick: close }, "×"),
   );
   const place = document.querySelector("#notices");
   const said = (notice) => notice.querySelector(".notice-text").textContent;
@@ -55,16 +37,15 @@ export function notify({ text, picture = null, kind = "info", lost = false, acti
   };
 }
 
-/** Shows what went wrong. */
 export const notifyError = (error, action = null) =>
   notify({ text: errorNodes(error), kind: "error", lost: error.lost, action });
 
-/** Closes what says that the server does not answer, since it has. */
+/** Closes the notices about a lost server, after it has answered. */
 export function closeLost() {
   for (const notice of document.querySelectorAll(".notice[data-lost]")) notice.remove();
 }
 
-/** Says something to screen readers, after what is being said. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   const region = document.querySelector("#announcements");
   region.textContent = "";

@@ -1,26 +1,11 @@
 /** Outlines of pieces as SVG paths. */
 
+/** The sides of a cell, clockwise: start, end, and the step to the next cell, as `[row, column]`. */
 const SIDES = [
-  [
-    [0, 0],
-    [0, 1],
-    [-1, 0],
-  ],
-  [
-    [0, 1],
-    [1, 1],
-    [0, 1],
-  ],
-  [
-    [1, 1],
-    [1, 0],
-    [1, 0],
-  ],
-  [
-    [1, 0],
-    [0, 0],
-    [0, -1],
-  ],
+  [[0, 0], [0, 1], [-1, 0]],
+  [[0, 1], [1, 1], [0, 1]],
+  [[1, 1], [1, 0], [1, 0]],
+  [[1, 0], [0, 0], [0, -1]],
 ];
 
 /**
@@ -30,10 +15,9 @@ const SIDES = [
 export const corners = (cells) => loops(cells)[0];
 
 /**
- * The corners of all lines around a piece: the outline, clockwise, and the edges of its holes, the other
- * way round.
+ * The corners of the outline of a piece, clockwise, and of its holes, counter-clockwise.
  *
- * The piece must be connected and nowhere touch itself at a corner only, as all patches and tiles do.
+ * The piece must be connected, and no two of its cells may touch at a corner only.
  * @param {number[][]} cells `[row, column]`
  */
 export function loops(cells) {
@@ -43,7 +27,7 @@ export function loops(cells) {
   return found;
 }
 
-/** Where each point of the edges leads to. */
+/** The edges of a piece, from the text of each start to its end. */
 function edges(cells) {
   const covered = new Set(cells.map(String));
   const follows = new Map();
@@ -56,7 +40,7 @@ function edges(cells) {
   return follows;
 }
 
-/** Takes one closed line out of the edges. */
+/** Removes one closed line from the edges, and returns it. */
 function follow(follows) {
   const loop = [];
   let start = [...follows.keys()][0];
@@ -68,7 +52,7 @@ function follow(follows) {
   return loop;
 }
 
-/** Only those points at which a line turns. */
+/** The points at which a line turns. */
 function straightened(loop) {
   return loop.filter((point, index) => {
     const before = loop.at(index - 1);
@@ -77,7 +61,7 @@ function straightened(loop) {
   });
 }
 
-/** Corners moved inward by a distance; the inside lies to the right of a clockwise edge. */
+/** Corners moved inward; the inside is to the right of a clockwise edge. */
 export function inset(points, distance) {
   return points.map((point, index) => {
     const before = inward(points.at(index - 1), point);
@@ -88,7 +72,7 @@ export function inset(points, distance) {
 
 const inward = ([x, y], [nextX, nextY]) => [-Math.sign(nextY - y), Math.sign(nextX - x)];
 
-/** A closed path through corners that are rounded by a radius. */
+/** A closed path with rounded corners. */
 export function roundedPath(points, radius) {
   const steps = points.map((point, index) => {
     const start = toward(point, points.at(index - 1), radius);

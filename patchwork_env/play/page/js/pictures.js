@@ -1,43 +1,20 @@
-/** Drawings of the screen as pictures that need no style sheet. */
+/** Drawings as pictures that need no style sheet. */
 
 import { svg } from "./elements.js";
 
 const STYLES = [
-  "fill",
-  "fill-opacity",
-  "stroke",
-  "stroke-width",
-  "stroke-opacity",
-  "stroke-dasharray",
-  "stroke-linecap",
-  "stroke-linejoin",
-  "opacity",
-  "visibility",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "text-anchor",
+  ...["fill", "fill-opacity", "opacity", "visibility"],
+  ...["stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin"],
+  ...["font-family", "font-size", "font-weight", "text-anchor"],
 ];
-
-const SHAPES = new Set([
-  "path",
-  "rect",
-  "circle",
-  "ellipse",
-  "line",
-  "polygon",
-  "polyline",
-  "text",
-  "tspan",
-  "g",
-]);
+const SHAPES = /^(path|rect|circle|ellipse|line|polygon|polyline|text|tspan|g)$/;
 const UNWANTED = /^(class|style|role|tabindex|data-|aria-)/;
 
 /**
- * A picture of so many units across and down, with the styles of the page written into it.
- * @param {number} width
+ * A picture with the styles of the page written into its elements.
+ * @param {number} width in units
  * @param {number} height
- * @param {...(Node|Node[])} parts what it shows
+ * @param {...(Node|Node[])} parts
  * @returns {SVGSVGElement}
  */
 export function pictureOf(width, height, ...parts) {
@@ -55,9 +32,9 @@ export function pictureOf(width, height, ...parts) {
 }
 
 /**
- * A copy of a drawing for a picture: without ghosts, and with the parts that the screen has no room for.
+ * A copy of a drawing for a picture: without ghosts, and with parts that are hidden on small screens.
  * @param {SVGSVGElement} drawing
- * @param {Object<string, string|number>} attributes where it lies in the picture
+ * @param {Object<string, string|number>} attributes its place in the picture
  */
 export function copyOf(drawing, attributes) {
   const copy = drawing.cloneNode(true);
@@ -67,7 +44,7 @@ export function copyOf(drawing, attributes) {
   return copy;
 }
 
-/** Writes what the style sheets say into every element, and takes classes, styles and data away. */
+/** Writes the computed styles into every element, and removes classes, styles and data attributes. */
 function writeStyles(root) {
   const all = [root, ...root.querySelectorAll("*")];
   const styles = all.map((each) => {
@@ -76,6 +53,6 @@ function writeStyles(root) {
   });
   all.forEach((each, index) => {
     for (const { name } of [...each.attributes]) if (UNWANTED.test(name)) each.removeAttribute(name);
-    if (SHAPES.has(each.tagName)) for (const [name, value] of styles[index]) each.setAttribute(name, value);
+    if (SHAPES.test(each.tagName)) for (const [name, value] of styles[index]) each.setAttribute(name, value);
   });
 }

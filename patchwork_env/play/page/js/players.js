@@ -1,4 +1,4 @@
-/** The names of players: "You" against an agent, the name of the agent's level, or colours. */
+/** The names of players: "You", the name of an agent's level, or a colour. */
 
 import { hasText, t } from "./language.js";
 
@@ -7,7 +7,7 @@ const LEVELS = [
   [/^(?:nmbr9_)?champion:(\w+)$/, "agents.champions"],
 ];
 
-/** The name of an agent for people: that of its level, or its spec. */
+/** The name of an agent's level, or its spec. */
 export function agentName(spec) {
   for (const [pattern, names] of LEVELS) {
     const key = `${names}.${pattern.exec(spec)?.[1]}`;
@@ -16,16 +16,16 @@ export function agentName(spec) {
   return spec;
 }
 
-/** Whether exactly one person plays, who is called "you". */
+/** Whether exactly one person plays. */
 export const isAlone = (session) => session.seats.filter((seat) => seat.kind === "person").length === 1;
 
-/** Whether a player, or whoever made that player's move which led to a ply, is the one person at the screen. */
+/** Whether a player, or the maker of its move that led to a ply, is the only person at the screen. */
 export const isYou = (session, player, ply = Infinity) =>
   ply > session.foreign && isAlone(session) && session.seats[player]?.kind === "person";
 
 /**
- * The name of a player, or of whoever made that player's move which led to a ply: of moves that were there
- * when the game was opened, only the colour is known.
+ * The name of a player. With a ply, the name of the maker of the move that led there: a colour for moves
+ * that were there when the game was opened.
  * @param {import("./session.js").Session} session
  * @param {number} player
  * @param {number} ply

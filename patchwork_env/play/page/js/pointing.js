@@ -1,7 +1,7 @@
-/** What a pointer over a board does with the piece in hand. */
+/** Pointer and keyboard on a board, with a piece in hand. */
 
 /**
- * The anchor of the cell under the pointer; null beside the cells.
+ * The anchor of the cell under the pointer; null outside of the cells.
  * @param {Element} target
  * @param {number} stride anchors are `row * stride + column`
  */
@@ -17,7 +17,7 @@ export function anchorAt(target, stride) {
  * @param {(anchor: number, byTouch: boolean) => void} run
  */
 export function onCellClick(grid, stride, run) {
-  let byTouch = false; // not every browser tells the type of the pointer with the click
+  let byTouch = false; // not every browser gives the pointer type with the click
   grid.addEventListener("pointerdown", ({ pointerType }) => {
     byTouch = pointerType === "touch";
   });
@@ -28,9 +28,9 @@ export function onCellClick(grid, stride, run) {
 }
 
 /**
- * Moves the ghost to a cell that was clicked. A mouse places the piece at once; a finger shows where it would lie, and
- * places it by another tap on the ghost.
- * @returns {boolean} whether the piece is to be placed
+ * Moves the ghost to a clicked cell. A mouse places the piece at once; a finger places it with a second tap on
+ * the ghost.
+ * @returns {boolean} whether to place the piece
  */
 export function isPlaced(hand, anchor, byTouch) {
   if (byTouch && (hand.anchor === anchor || hand.covers(anchor))) return true;
@@ -38,17 +38,17 @@ export function isPlaced(hand, anchor, byTouch) {
   return !byTouch;
 }
 
-/** How far the wheel goes for a turn, in pixels: less than by one notch of a mouse. */
+/** The wheel distance for a turn, in pixels: less than one notch of a mouse. */
 const TURN_PIXELS = 80;
-/** Pixels of a unit of `deltaY`, by `deltaMode`: pixels, lines, pages. */
+/** The pixels per unit of `deltaY`, by `deltaMode`: pixels, lines, pages. */
 const UNITS = [1, 40, 800];
 
 /**
- * Lets the ghost of the piece follow a mouse or a pen, and the wheel turn the piece.
+ * Makes the ghost follow a mouse or pen, and the wheel turn the piece.
  * @param {Element} grid the cells of a board
  * @param {number} stride
- * @param {EventTarget} hand what is in hand: `aim(anchor)` moves its ghost, `turn(by)` turns it
- * @param {() => boolean} inHand whether it holds a piece for this board
+ * @param {EventTarget} hand `aim(anchor)` moves the ghost, `turn(by)` turns the piece
+ * @param {() => boolean} inHand whether the hand has a piece for this board
  */
 export function followPointer(grid, stride, hand, inHand) {
   grid.addEventListener("pointermove", (event) => {

@@ -1,4 +1,4 @@
-/** The backend over HTTP: JSON by POST, one route for each function; long answers come as lines of JSON. */
+/** The backend over HTTP: JSON by POST, one route for each function; long answers are lines of JSON. */
 
 import { BackendError, isAbort } from "./backend.js";
 
@@ -39,7 +39,7 @@ async function ask(route, message) {
   return orLost(() => response.json());
 }
 
-/** The messages of a streamed answer, one after the other; an `error` among them is thrown. */
+/** The messages of a streamed answer; throws an `error` among them. */
 async function* stream(route, message, signal) {
   const response = await post(route, message, signal);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -85,7 +85,7 @@ async function refusal(response) {
   });
 }
 
-/** The answer of the network, or a `BackendError` with `lost` where it gave none. */
+/** Awaits the network; a failure becomes a `BackendError` with `lost`. */
 async function orLost(answer) {
   try {
     return await answer();

@@ -1,20 +1,20 @@
 /**
- * The game on the table: every position so far, where the page looks, and who sits at which seat.
+ * The game on the table: all positions, the position that is shown (`ply`), and the players.
  *
- * A game is a line of positions. Undo, redo and clicks on a move only change the position shown (`ply`).
- * Another move played there begins a new line, which is the game from then on; the old one stays beside it,
- * among the `variations`. While one explores, the new line is the one that stays beside the game, which comes
- * back with `leave()`. `adopt()` makes a line the game, so that no move is ever lost.
+ * A game is a line of positions. Undo, redo and clicks on a move only change `ply`. Another move from an
+ * earlier position begins a new line, which becomes the game; the old line becomes one of the `variations`.
+ * While the user explores, it is the other way round: the new line is a variation, and `leave()` returns to
+ * the game. `adopt()` makes the line that is shown the game. No move is ever lost.
  *
- * Events: `open` (another game is on the table; its view may have to change), and `change` (another
- * position is shown; `detail` is `{animate, before, left}`: with `animate`, one move led here from the
- * position `before`; `left` is the line that was the game until now, if this move left it). Both tell of a
- * state that is already complete.
+ * Events, fired after the state has changed:
+ * - `open`: another game is on the table.
+ * - `change`: another position is shown. `detail` is `{animate, before, left}`. With `animate`, one move led
+ *   here from the position `before`. `left` is the line that was the game until this move.
  */
 
 import { compose, hash, headerOf } from "./notation.js";
 
-/** The most variations of a game; older ones are dropped. */
+/** Older variations are dropped. */
 const MOST_VARIATIONS = 15;
 
 /** @typedef {{kind: "person"}|{kind: "agent", spec: string}} Seat */
@@ -37,20 +37,18 @@ export class Session extends EventTarget {
     this.#backend = backend;
     this.header = "";
     /**
-     * @type {import("./backend.js").Position[]} the line that is shown: the start, then one after each move
+     * @type {import("./backend.js").Position[]} the line that is shown: the start and one position per move
      */
     this.line = [];
     this.ply = 0;
-    /** @type {Seat[]} who plays, one for each player */
+    /** @type {Seat[]} one for each player */
     this.seats = [];
-    /** The seed that was chosen for the game; null if it came from a notation. */
+    /** The seed of the game; null if it came from a notation. */
     this.seed = null;
     /** The number of moves that the game had when it was opened. */
     this.foreign = 0;
     this.exploring = false;
-    /**
-     * Whether analysis is on: then moves from an earlier position are explored instead of changing the game.
-     */
+    /** Whether analysis is on: a move from an earlier position then starts a variation. */
     this.analysing = false;
   }
 
@@ -59,12 +57,7 @@ export class Session extends EventTarget {
     return this.line[this.ply];
   }
 
-  /** The last position of the line. */
-  get tip() {
-    return this.line.at(-1);
-  }
-
-  /** The positions of the game itself, also while another line is explored. */
+  /** The positions of the game, also while a variation is shown. */
   get main() {
     return this.#main;
   }
@@ -92,7 +85,7 @@ export class Session extends EventTarget {
     return compose(this.header, wordsOf(this.#main));
   }
 
-  /** Every line as a notation: first the game, then those beside it. */
+  /** The notations of the game and of its variations. */
   get lines() {
     return [this.#main, ...this.#beside].map((line) => compose(this.header, wordsOf(line)));
   }
@@ -102,10 +95,7 @@ export class Session extends EventTarget {
     return compose(this.header, wordsOf(this.#main.slice(0, ply + 1)));
   }
 
-  /**
-   * The seed of an agent's choice in the position that is shown: the same game is always played the same
-   * way.
-   */
+  /** The seed of an agent's choice in the position that is shown; the same game always gives the same seed. */
   get choiceSeed() {
     return (this.seed ?? hash(this.header)) + this.ply;
   }
@@ -114,11 +104,11 @@ export class Session extends EventTarget {
    * Puts a game on the table.
    * @param {{notation: string, positions: import("./backend.js").Position[]}} opened
    * @param {object} options
-   * @param {import("./backend.js").Position[][]} [options.beside] other lines of the game
+   * @param {import("./backend.js").Position[][]} [options.beside] variations
    * @param {(numPlayers: number) => Seat[]} [options.seats]
-   * @param {?number} [options.seed] the one that the game was made with
-   * @param {number} [options.ply] where to look; the end if left out
-   * @param {number} [options.foreign] how many moves others have made; all if left out
+   * @param {?number} [options.seed]
+   * @param {number} [options.ply] the position to show; by default the last
+   * @param {number} [options.foreign] how many moves others have made; by default all
    */
   put(
     { notation, positions },
@@ -138,9 +128,9 @@ export class Session extends EventTarget {
   }
 
   /**
-   * Plays a move where the page looks. What came after stays beside it, unless it began with the same move.
+   * Plays a move in the position that is shown. Other moves after that position become a variation.
    * @param {number|string} move an action or a word
-   * @returns {Promise<boolean>} false if the page looked elsewhere before the answer came
+   * @returns {Promise<boolean>} false if another position was shown before the answer came
    */
   async play(move) {
     if (this.#busy) return false;
@@ -174,7 +164,7 @@ export class Session extends EventTarget {
     this.#tell("change", { animate: true, before, left });
   }
 
-  /** Makes a line the game; the one before stays beside it. */
+  /** Makes a line the game; the previous line becomes a variation. */
   #become(line) {
     const left = this.#main;
     const same = line.findIndex(({ word }, ply) => word !== left[ply]?.word);
@@ -183,7 +173,7 @@ export class Session extends EventTarget {
     this.#keepBeside(left);
   }
 
-  /** Keeps lines beside the game, without those that are only the beginning of another one. */
+  /** Adds variations, and drops those that are only the beginning of another line. */
   #keepBeside(...lines) {
     const all = [...this.#beside, ...lines];
     const isContained = (line, at) =>
@@ -192,7 +182,7 @@ export class Session extends EventTarget {
     this.#beside = all.filter((line, at) => !isContained(line, at)).slice(-MOST_VARIATIONS);
   }
 
-  /** Whether a move now starts a variation, because an earlier position is shown. */
+  /** Whether a move now starts a variation. */
   #leaves(move) {
     const next = this.line[this.ply + 1];
     return (
@@ -200,7 +190,7 @@ export class Session extends EventTarget {
     );
   }
 
-  /** Shows another position of the line; one move ahead is animated. */
+  /** Shows another position of the line; a step of one move forward is animated. */
   goto(ply) {
     const target = Math.max(0, Math.min(ply, this.line.length - 1));
     if (target === this.ply) return;
@@ -236,12 +226,12 @@ export class Session extends EventTarget {
     return null;
   }
 
-  /** Who is to move in a position. @returns {Seat} */
+  /** @returns {Seat} the seat to move in a position */
   seatOf(position) {
     return this.seats[position.player] ?? PERSON;
   }
 
-  /** Whether the person at the screen may move where the page looks. */
+  /** Whether the user may move in the position that is shown. */
   get mayMove() {
     const isLookingBack = this.analysing && this.ply < this.line.length - 1;
     return (
@@ -249,14 +239,14 @@ export class Session extends EventTarget {
     );
   }
 
-  /** The spec of the agent that is to move now; null if it is a person's turn or the page looks elsewhere. */
+  /** The spec of the agent to move; null on a person's turn or while another position is shown. */
   get agentToMove() {
     const waiting = !this.exploring && this.ply === this.line.length - 1 && !this.position.over;
     const seat = waiting ? this.seatOf(this.position) : PERSON;
     return seat.kind === "agent" ? seat.spec : null;
   }
 
-  /** Lets moves leave the game from here on; agents rest until `leave()`. */
+  /** Starts exploring: moves make variations, and agents wait until `leave()`. */
   explore() {
     if (this.exploring) return;
     this.exploring = true;
@@ -264,7 +254,7 @@ export class Session extends EventTarget {
     this.#tell("change", { animate: false, before: null });
   }
 
-  /** Comes back to the game, to a ply or to where it was left. */
+  /** Stops exploring, and returns to the game at a ply, by default where it was left. */
   leave(ply = this.#left) {
     if (!this.exploring) return;
     this.exploring = false;
@@ -273,14 +263,14 @@ export class Session extends EventTarget {
     this.#tell("change", { animate: false, before: null });
   }
 
-  /** The lines beside the game, each with the first ply at which it is not the game. */
+  /** The variations, each with `from`, the first ply that differs from the game. */
   get variations() {
     return this.#beside
       .map((line) => ({ line, from: line.findIndex(({ word }, ply) => word !== this.#main[ply]?.word) }))
       .filter(({ from }) => from > 0);
   }
 
-  /** Makes a line the game, which goes on at its end; without one, that which is explored, where one looks. */
+  /** Makes a line the game, and shows its end; by default the line and the position that are shown. */
   adopt(line = this.line, ply = line === this.line ? this.ply : line.length - 1) {
     this.exploring = false;
     this.#become(line);
@@ -288,7 +278,7 @@ export class Session extends EventTarget {
     this.#tell("change", { animate: false, before: null });
   }
 
-  /** Goes to a line beside the game. */
+  /** Shows a variation at a ply. */
   revisit({ line }, ply) {
     if (!this.exploring) this.#left = this.ply;
     this.exploring = true;
@@ -302,7 +292,7 @@ export class Session extends EventTarget {
   }
 }
 
-/** Whether a line is the beginning of another one. */
+/** Whether a line starts with the moves of another. */
 const beginsWith = (line, beginning) => beginning.every((position, ply) => position.word === line[ply]?.word);
 
 const wordsOf = (positions) => positions.slice(1).map((position) => position.word);

@@ -1,8 +1,8 @@
-/** Sharing: the notation, an address that holds the game, pictures, and opening a game of others. */
+/** The share dialog: notation, link and pictures of the game, and a field to open another one. */
 
 import { addressOf } from "./address.js";
 import { openDialog } from "./dialogs.js";
-import { element } from "./elements.js";
+import { button, element } from "./elements.js";
 import { errorNodes } from "./errors.js";
 import { language, t } from "./language.js";
 
@@ -30,8 +30,7 @@ function showShare(app) {
   });
   field.value = notation;
   const name = `${session.game}-${session.ply}`;
-  const button = (key, run) =>
-    element("button", { type: "button", "data-role": key, onclick: run }, t(`share.${key}`));
+  const action = (key, run) => button({ "data-role": key, onclick: run }, t(`share.${key}`));
   const address = () => addressOf({ game: session.game, lang: language() }, notation);
   openDialog("share.title", [
     element("p", { class: "hint-text" }, t("share.help")),
@@ -40,16 +39,16 @@ function showShare(app) {
     element(
       "div",
       { class: "dialog-actions" },
-      button("copyNotation", () => copy(app, field.value)),
-      button("copyAddress", () => copy(app, address())),
-      button("openGame", (event) => openGame(app, field.value, event.target.closest("dialog"))),
+      action("copyNotation", () => copy(app, field.value)),
+      action("copyAddress", () => copy(app, address())),
+      action("openGame", (event) => openGame(app, field.value, event.target.closest("dialog"))),
     ),
     element(
       "div",
       { class: "dialog-actions" },
-      button("saveText", () => save(new Blob([notation], { type: "text/plain" }), `${name}.txt`)),
-      button("saveSvg", () => save(svgBlob(app.view.picture()), `${name}.svg`)),
-      button("savePng", async () => save(await pngBlob(app.view.picture()), `${name}.png`)),
+      action("saveText", () => save(new Blob([notation], { type: "text/plain" }), `${name}.txt`)),
+      action("saveSvg", () => save(svgBlob(app.view.picture()), `${name}.svg`)),
+      action("savePng", async () => save(await pngBlob(app.view.picture()), `${name}.png`)),
     ),
   ]);
 }
@@ -95,7 +94,6 @@ async function pngBlob(picture) {
   }
 }
 
-/** Lets the browser save a file. */
 export function save(blob, name) {
   const url = URL.createObjectURL(blob);
   element("a", { href: url, download: name }).click();

@@ -1,4 +1,4 @@
-/** A quiet sound for every move, if switched on. */
+/** An optional quiet sound for every move. */
 
 import { recall, remember } from "./storage.js";
 

@@ -30,11 +30,10 @@ function turnText({ session, turns }) {
   if (turns.thinking) return t("status.thinking", { player });
   const isEarlier = session.ply < session.line.length - 1;
   if (isEarlier && (session.analysing || !session.mayMove)) return t("status.lookingBack", { player, ply: session.ply });
-  if (session.seatOf(position).kind === "agent") return t("status.waiting", { player });
-  return isAlone(session) ? t("status.yourTurn") : t("status.turn", { player });
+  const isYours = isAlone(session) && session.seatOf(position).kind === "person";
+  return isYours ? t("status.yourTurn") : t("status.turn", { player });
 }
 
-/** The result of a game: the winners and the points. */
 export function resultText(session) {
   const { winners, scores, ply } = session.position;
   if (scores.length === 1) return t("status.finished", { count: scores[0] });

@@ -1,10 +1,10 @@
-/** Values that the page stores between visits; without storage, until the page is closed. */
+/** Values that the page stores in the browser; where that fails, they last until the page is closed. */
 
 const PREFIX = "patchwork-env.";
-/** The texts that the browser could not store. */
+/** The values that the browser could not store, as JSON. */
 const here = new Map();
 
-/** @returns {any} what was kept under a name; null if nothing was, or if it is damaged */
+/** @returns {any} the value under a name; null if it is missing or damaged */
 export function recall(name) {
   try {
     return JSON.parse(here.get(name) ?? localStorage.getItem(PREFIX + name));
@@ -13,7 +13,7 @@ export function recall(name) {
   }
 }
 
-/** @returns {boolean} whether it will be there on the next visit, too */
+/** @returns {boolean} whether the value is stored for the next visit */
 export function remember(name, value) {
   const text = JSON.stringify(value);
   try {
@@ -31,11 +31,11 @@ export function forget(name) {
   try {
     localStorage.removeItem(PREFIX + name);
   } catch {
-    // A browser that keeps nothing has nothing to forget.
+    // Without storage there is nothing to remove.
   }
 }
 
-/** The same for this tab alone, as long as it is open. */
+/** The text under a name in this tab, until it is closed; null if there is none. */
 export function recallInTab(name) {
   try {
     return sessionStorage.getItem(PREFIX + name);
@@ -48,23 +48,23 @@ export function rememberInTab(name, text) {
   try {
     sessionStorage.setItem(PREFIX + name, text);
   } catch {
-    // The address still has the game.
+    // Optional: the address has the game, too.
   }
 }
 
-/** All names that begin in a way and have something kept. */
+/** The names of all values that begin with a prefix. */
 export function remembered(beginning) {
   let kept = [];
   try {
     kept = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
   } catch {
-    // A browser that keeps nothing.
+    // Without storage, `here` has all values.
   }
   const names = new Set([...kept.map((name) => name.slice(PREFIX.length)), ...here.keys()]);
   return [...names].filter((name) => name.startsWith(beginning));
 }
 
-/** Tells when another page of the same browser has kept something else under a name, or forgotten it. */
+/** Calls `tell` with the name of each value that another page of this browser changes or removes. */
 export function onOtherPages(tell) {
   addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && tell(key.slice(PREFIX.length)));
 }

@@ -1,8 +1,7 @@
-/** The part of a view that delegates to a table. */
+/** The part of a view that every game has: it delegates to a table. */
 
 /**
- * @param {new (root: HTMLElement, app: import("./view.js").App) => object} Table what draws the game in the
- *   root, from when it is mounted
+ * @param {new (root: HTMLElement, app: import("./view.js").App) => object} Table draws the game in `root`
  * @param {object} words
  * @param {(position: Position, app: App) => string} words.describe
  * @param {(position: Position, app: App) => string} words.moveLabel

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until a person chooses. */
+/** The light or dark theme: that of the system, until the user chooses. */
 
 import { recall, remember } from "./storage.js";
 

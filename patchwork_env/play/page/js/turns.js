@@ -1,10 +1,10 @@
-/** Asks agents for moves when it is their turn, and shows their progress. */
+/** Asks agents for their moves, and shows their progress. */
 
 import { isAbort } from "./backend.js";
 import { reducedMotion } from "./elements.js";
 import { hasText, t } from "./language.js";
 
-/** How long to wait before a server that does not answer is asked again. */
+/** The wait before another request to a server that does not answer. */
 export const RETRY_MILLISECONDS = 2000;
 const WATCHING_PAUSE = { slow: 1600, medium: 700, fast: 0 };
 
@@ -17,7 +17,7 @@ export class Turns extends EventTarget {
   constructor(app) {
     super();
     this.#app = app;
-    /** How fast two agents play each other: "slow", "medium" or "fast". */
+    /** The speed of two agents who play each other: "slow", "medium" or "fast". */
     this.speed = "medium";
     this.paused = false;
     for (const event of ["open", "change"]) app.session.addEventListener(event, () => this.next());
@@ -28,7 +28,7 @@ export class Turns extends EventTarget {
     return this.#asking !== null;
   }
 
-  /** Cancels the request, and asks the agent to move now. */
+  /** Cancels the present request, and asks the agent to move, if any. */
   next() {
     this.#asking?.abort();
     this.#asking = null;
@@ -86,7 +86,7 @@ export class Turns extends EventTarget {
   }
 }
 
-/** The progress as a text; empty for thinking alone. */
+/** The progress as a text; empty if the agent is only thinking. */
 export function progressText({ progress, key }) {
   if (key === "thinking") return "";
   if (!hasText(`progress.${key}`)) return progress;

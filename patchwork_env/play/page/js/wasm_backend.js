@@ -6,7 +6,7 @@ const MOST_ANALYSTS = 3;
 
 /** @returns {import("./backend.js").Backend} */
 export function connect() {
-  const [rules, analysts] = [new Caller(), []]; // a search keeps neither moves nor hints waiting
+  const [rules, analysts] = [new Caller(), []]; // moves and hints do not wait for a search
   return {
     open: (setup) => rules.ask("open", [setup]).finally(keepForLater),
     play: (notation, move) => rules.ask("play", [notation, move]),
@@ -18,7 +18,7 @@ export function connect() {
   };
 }
 
-/** A worker that does nothing else, as long as there are not too many; `callers` receives new ones. */
+/** An idle worker, a new one, or the first if there are too many. */
 function idle(callers) {
   const found = callers.find((caller) => caller.open.size === 0);
   if (found || callers.length === MOST_ANALYSTS) return found ?? callers[0];
@@ -26,19 +26,19 @@ function idle(callers) {
   return callers.at(-1);
 }
 
-/** Keeps all files of the site in the browser, where it may, once a game is there: then it needs no network any more. */
+/** Stores all files of the site in the browser, so that the page works without a network. */
 function keepForLater() {
-  navigator.serviceWorker?.register("service_worker.js").catch(() => {}); // the page plays all the same
+  navigator.serviceWorker?.register("service_worker.js").catch(() => {}); // optional: the page works without it
 }
 
-/** A worker, and the questions that it has not answered yet. */
+/** A worker and its pending requests. */
 class Caller {
   constructor() {
     this.open = new Map();
     this.next = 0;
   }
 
-  /** The worker, which begins with the first question. */
+  /** The worker, started by the first request. */
   get worker() {
     if (!this.running) {
       this.running = new Worker("js/wasm_worker.js", { type: "module" });
@@ -48,7 +48,7 @@ class Caller {
     return this.running;
   }
 
-  /** Sends a request; there is no answer once the signal is aborted. */
+  /** Sends a request; rejects when the signal is aborted. */
   ask(method, parameters, { signal, onprogress, onanalysis } = {}) {
     signal?.throwIfAborted();
     const id = this.next++;
@@ -80,7 +80,7 @@ class Caller {
     return question;
   }
 
-  /** The worker has ended with an error; the next question begins a new one. */
+  /** Rejects all requests after the worker failed; the next request starts a new worker. */
   fail(message) {
     this.running?.terminate();
     this.running = null;

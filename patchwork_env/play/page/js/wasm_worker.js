@@ -1,9 +1,9 @@
 /**
- * A worker that holds the rules and agents: it answers one message after the other, and between the steps of
- * an analysis it hears whether the answer is still wanted.
+ * A worker with the rules and agents. It answers messages in order; an analysis checks between its steps
+ * whether it was cancelled.
  *
- * A message is `{id, method, parameters}` or `{id, cancel: true}`; answers are `{id, progress}`,
- * `{id, analysis}` and at last `{id, result}`, `{id, error, lost}` or `{id, cancelled: true}`.
+ * Messages are `{id, method, parameters}` or `{id, cancel: true}`. Answers are `{id, progress}` and
+ * `{id, analysis}`, and a last one: `{id, result}`, `{id, error, lost}` or `{id, cancelled: true}`.
  */
 
 import { Engine } from "./wasm/engine.js";
@@ -41,7 +41,7 @@ async function serve({ id, method, parameters }) {
   }
 }
 
-/** Sends ever deeper analyses; returns the last one. */
+/** Sends deeper and deeper analyses; returns the last one. */
 async function analyse(id, parameters) {
   let found = null;
   for await (found of engine.analyse(...parameters)) {
@@ -52,7 +52,7 @@ async function analyse(id, parameters) {
   return found;
 }
 
-/** Gives messages that have come in the meantime their turn. */
+/** Lets the worker receive messages, such as a cancellation. */
 function messagesHeard() {
   return new Promise((resolve) => setTimeout(resolve));
 }

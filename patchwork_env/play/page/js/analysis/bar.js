@@ -1,4 +1,4 @@
-/** The evaluation bar: how likely each player is to win, as far as the search has seen. */
+/** The evaluation bar: the win probability of each player. */
 
 import { element } from "../elements.js";
 import { t } from "../language.js";

@@ -1,6 +1,6 @@
 /**
- * The graph of a game: the probability to win after every move, with the moves that lost much. A click or the
- * arrow keys go to a position. Time runs from left to right in every language, as in the notation.
+ * The graph of a game: the win probability after every move, with marks on bad moves. A click or an arrow key
+ * goes to a position. Time runs from left to right in every language, as in the notation.
  */
 
 import { element, svg } from "../elements.js";
@@ -15,7 +15,6 @@ const EDGE = 6;
 export class Graph {
   #app;
   #scale = null;
-  #pressed = false;
 
   /** @param {import("../view.js").App} app */
   constructor(app) {
@@ -37,13 +36,7 @@ export class Graph {
         "data-role": "graph",
         "aria-orientation": "horizontal",
         onpointerdown: (event) => this.#press(event),
-        onpointermove: (event) => this.#pressed && this.#goto(event),
-        onpointerup: () => {
-          this.#pressed = false;
-        },
-        onpointercancel: () => {
-          this.#pressed = false;
-        },
+        onpointermove: (event) => this.element.hasPointerCapture(event.pointerId) && this.#goto(event),
         onkeydown: (event) => this.#key(event),
       },
       this.drawing,
@@ -52,8 +45,8 @@ export class Graph {
   }
 
   /**
-   * @param {ReturnType<typeof import("./review.js").review>} reviewed of the game
-   * @param {number} ply where the page looks, in the game
+   * @param {ReturnType<typeof import("./review.js").review>} reviewed
+   * @param {number} ply the position of the game that is shown
    */
   show(reviewed, ply) {
     const { session } = this.#app;
@@ -116,7 +109,6 @@ export class Graph {
 
   #press(event) {
     if (event.button !== 0) return;
-    this.#pressed = true;
     this.element.setPointerCapture(event.pointerId);
     this.#goto(event);
   }
@@ -153,7 +145,7 @@ export class Graph {
   }
 }
 
-/** The graph as one drawing for a report. */
+/** The graph as a drawing for a report. */
 export function drawingOf(session, { evaluations }) {
   const scale = scaleOf(evaluations, session);
   const label = t(scale.isChance ? "analysis.graph" : "analysis.graphScore");
@@ -162,8 +154,8 @@ export function drawingOf(session, { evaluations }) {
 }
 
 /**
- * Maps plies and evaluations to the drawing. The height is the probability to win of the player at the viewpoint, or its
- * points if an evaluation has no probability: the final position always has one.
+ * Maps plies and evaluations to the drawing. The height is the win probability of the player at the viewpoint.
+ * It is the player's points if an evaluation has no probability; that of a final position always has one.
  */
 function scaleOf(evaluations, session) {
   const last = Math.max(1, evaluations.length - 1);
@@ -178,7 +170,7 @@ function scaleOf(evaluations, session) {
   return { x, y, ply, player, isChance, low, high };
 }
 
-/** The curve through all evaluations that are known, and the areas of those who are ahead. */
+/** The curve through all known evaluations, and the areas below it. */
 function curves(evaluations, scale) {
   const points = evaluations
     .map((evaluation, ply) => evaluation && [scale.x(ply).toFixed(1), scale.y(evaluation).toFixed(1)])
@@ -198,7 +190,7 @@ function curves(evaluations, scale) {
 
 const tinted = (area, player) => svg("g", { class: `player-${player}` }, area);
 
-/** An area in the colour of a player above the middle, and in that of the other one below it. */
+/** An area in the colour of one player above the middle, and of the other below it. */
 function halves(area, player) {
   const height = HEIGHT / 2;
   return [player, 1 - player].map((ahead, below) => {

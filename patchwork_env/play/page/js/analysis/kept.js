@@ -1,7 +1,6 @@
 /**
- * The analyses of the positions that were looked at: for each the deepest so far, found by its notation. Bar,
- * graph, lines and review all read them here, so that they tell the same. Tells of a better one by the event
- * "change".
+ * The deepest analysis of each position so far, by notation. Bar, graph, lines and review read the same
+ * analyses here. Fires "change" for a new one.
  */
 
 const MOST_KEPT = 2000;
@@ -14,7 +13,7 @@ export class KeptAnalyses extends EventTarget {
     return this.#kept.get(notation) ?? null;
   }
 
-  /** Keeps an analysis, unless a better one of the position is there. */
+  /** Stores an analysis, unless a better one is stored. */
   keep(notation, analysis) {
     const before = this.of(notation);
     if (!analysis.lines.length || (before && !isBetter(analysis, before))) return;

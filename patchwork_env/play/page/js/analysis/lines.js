@@ -1,9 +1,9 @@
 /**
- * The best moves and how the game might go on: drawn on the boards while one looks at them, played as a
- * variation on a click.
+ * The best moves with their expected continuations. Pointing at one draws it on the boards; a click plays it as
+ * a variation.
  */
 
-import { element } from "../elements.js";
+import { button, element } from "../elements.js";
 import { language, t } from "../language.js";
 import { moveDrawing } from "../moves.js";
 import { isAlone } from "../players.js";
@@ -11,7 +11,7 @@ import { figureText, viewpoint } from "./wording.js";
 
 const MOST_SHOWN = 5;
 const MOST_WORDS = 8;
-/** How many moves of a line are drawn on the boards at once. */
+/** The most moves of a line that are drawn on the boards. */
 const MOST_DRAWN = 4;
 
 export class Lines {
@@ -20,7 +20,7 @@ export class Lines {
 
   /**
    * @param {import("../view.js").App} app
-   * @param {(word: string) => void} onchoose is told of a click
+   * @param {(word: string) => void} onchoose called on a click
    */
   constructor(app, onchoose) {
     this.#app = app;
@@ -45,7 +45,7 @@ export class Lines {
     this.#shown.forEach((line, index) => this.#write(this.element.children[index], line));
   }
 
-  /** As many rows as there are lines; rows stay where they are, so that the focus does. */
+  /** Adds or removes rows at the end, so that the focus stays in its row. */
   #fit() {
     const { children } = this.element;
     while (children.length > this.#shown.length) children[children.length - 1].remove();
@@ -54,9 +54,8 @@ export class Lines {
         element(
           "li",
           {},
-          element(
-            "button",
-            { type: "button", class: "line" },
+          button(
+            { class: "line" },
             element("span", { class: "line-figure" }),
             element("span", { class: "line-moves", dir: "ltr" }),
           ),
@@ -74,7 +73,7 @@ export class Lines {
     figure.title = t("analysis.lineTitle", { count: line.visits });
     const shown = moversOf(line, position).slice(0, MOST_WORDS);
     const now = JSON.stringify([language(), session.notation, shown]);
-    // What is pressed stays, or letting go would be no click on it.
+    // A pressed element must stay, or its release would not be a click.
     if (moves.dataset.shown === now || moves.matches(":active")) return;
     moves.dataset.shown = now;
     moves.replaceChildren(
@@ -98,7 +97,7 @@ export class Lines {
   }
 }
 
-/** The moves of a line with who plays them; null where the analysis does not tell. */
+/** The moves of a line with their players; null where the analysis does not give them. */
 export function moversOf({ word, line = [word], movers = [] }, position) {
   return line.map((one, index) => ({
     word: one,
@@ -106,5 +105,5 @@ export function moversOf({ word, line = [word], movers = [] }, position) {
   }));
 }
 
-/** A position as views tell a move from it that was not played. */
+/** A position with a move that was not played, as `view.moveLabel` and `view.drawMove` take it. */
 export const notPlayed = (position, word, player) => ({ ...position, word, mover: player, action: null });

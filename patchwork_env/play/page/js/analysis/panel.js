@@ -1,6 +1,6 @@
-/** The panel of analysis: bar, graph, lines, variations and review, all from the same analyses. */
+/** The analysis panel: bar, graph, lines, variations and review, all from the same analyses. */
 
-import { element, setAttribute } from "../elements.js";
+import { button, element, setAttribute } from "../elements.js";
 import { keptGame } from "../games.js";
 import { t } from "../language.js";
 import { isAlone } from "../players.js";
@@ -18,12 +18,11 @@ import { Search } from "./search.js";
 import { Variations } from "./variations.js";
 
 const FIRST_SETTINGS = { evaluation: true, lines: false };
-/** A single person gets no help unless it is switched on, in each game anew. */
+/** A single person has no help at the start of a game. */
 const WHILE_PLAYING = { evaluation: false, lines: false };
 
 /**
- * Builds the panel into `root`, once; it follows `app.session` and `app` (event "shown") from then on. The
- * button `[data-role="review"]` of the toolbar and `[data-role="evaluation"]` are its own.
+ * Builds the panel in `root`; it also handles the review button of the toolbar.
  * @param {HTMLElement} root
  * @param {import("../view.js").App} app
  */
@@ -66,10 +65,8 @@ class Panel {
 
   #build() {
     const toggle = (name) =>
-      element(
-        "button",
+      button(
         {
-          type: "button",
           class: "toggle",
           "data-role": `show-${name}`,
           "data-t": `analysis.show.${name}`,
@@ -78,10 +75,8 @@ class Panel {
         t(`analysis.show.${name}`),
       );
     this.toggles = { evaluation: toggle("evaluation"), lines: toggle("lines") };
-    this.exploreButton = element(
-      "button",
+    this.exploreButton = button(
       {
-        type: "button",
         class: "quiet",
         "data-role": "explore",
         "data-t": "analysis.explore",
@@ -130,7 +125,7 @@ class Panel {
     this.#apply();
   }
 
-  /** The visible parts; a single person's choice holds for this game, until it is over. */
+  /** Chooses the settings: those of a single person during a game hold for this game only. */
   #choose() {
     const { session } = this.#app;
     const isPlaying = isAlone(session) && !session.main.at(-1).over;
@@ -159,7 +154,7 @@ class Panel {
     return undefined;
   }
 
-  /** The review of the game as far as its positions are analysed. */
+  /** The review of the game, from the analyses so far. */
   get #reviewed() {
     const { session } = this.#app;
     return review(
@@ -168,7 +163,7 @@ class Panel {
     );
   }
 
-  /** Draws once for all that changed until the next frame. */
+  /** Draws once per frame. */
   #draw() {
     if (!this.#drawing) this.#drawing = requestAnimationFrame(() => this.#drawNow());
   }
@@ -194,14 +189,14 @@ class Panel {
     this.#markMoves(reviewed);
   }
 
-  /** Where the page looks, or where it left the game to explore. */
+  /** The position of the game that is shown, or at which a variation left it. */
   get #mainPly() {
     const { session } = this.#app;
     const left = session.line.findIndex(({ word }, ply) => word !== session.main[ply]?.word);
     return left < 0 ? session.ply : Math.min(session.ply, left - 1);
   }
 
-  /** Writes the names of moves into the list of moves. */
+  /** Marks the bad moves in the list of moves. */
   #markMoves({ verdicts }) {
     const { session } = this.#app;
     for (const item of document.querySelectorAll('[data-role="moves"] [data-ply]')) {
@@ -231,8 +226,8 @@ class Panel {
   }
 
   /**
-   * Puts the position before a move on the table, to play on against the same opponent; the old game can
-   * come back.
+   * Puts the position before a move on the table, to continue against the same opponent. A notice leads back
+   * to the old game.
    */
   async #retry({ ply }) {
     const app = this.#app;

@@ -1,13 +1,13 @@
-/** The review as a file: a page that needs no other file, or plain text. Both tell what the panel tells. */
+/** The review as a file: a self-contained page or plain text, with the contents of the panel. */
 
-import { element } from "../elements.js";
+import { element, table } from "../elements.js";
 import { language, number, percent, t } from "../language.js";
 import { nameOf } from "../players.js";
 import { resultText } from "../status.js";
 import { drawingOf } from "./graph.js";
 import { notPlayed } from "./lines.js";
 import { NAMES, worst } from "./review.js";
-import { evaluationText, lossText } from "./wording.js";
+import { MOVE_COLUMNS, columns, evaluationText, lossText } from "./wording.js";
 
 const STYLE = `
 :root {
@@ -31,7 +31,7 @@ th, td { padding-block: .25rem; padding-inline-end: .6rem; text-align: start; }
 td { border-bottom: 1px solid var(--line); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }`;
 
-/** What a report says, in the words of the chosen language. */
+/** The contents of a report, in the language of the page. */
 function contents(app, reviewed) {
   const { session, view } = app;
   const move = (word, { ply, player }) => view.moveLabel(notPlayed(session.main[ply - 1], word, player));
@@ -69,9 +69,7 @@ function sideText(name, { accuracy, counts, loss }) {
     : `${name}: ${number(loss, { maximumFractionDigits: 2 })} ${t("review.meanLoss")}`;
 }
 
-const columns = (...names) => names.map((name) => t(`review.columns.${name}`));
-const WORST = ["ply", "player", "played", "name", "lost", "best"];
-const MOVES = ["ply", "player", "played", "then", "name"];
+const WORST_COLUMNS = ["ply", "player", "played", "name", "lost", "best"];
 
 /** @returns {string} */
 export function reportText(app, reviewed) {
@@ -81,9 +79,9 @@ export function reportText(app, reviewed) {
     result,
     players.join("\n"),
     t("review.worst"),
-    aligned([columns(...WORST), ...found]),
+    aligned([columns(WORST_COLUMNS), ...found]),
     t("review.all"),
-    aligned([columns(...MOVES), ...moves]),
+    aligned([columns(MOVE_COLUMNS), ...moves]),
     notation,
   ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
@@ -117,45 +115,15 @@ export function reportHtml(app, reviewed) {
     {},
     element("h1", {}, title),
     result && element("p", {}, result),
-    element(
-      "ul",
-      {},
-      players.map((text) => element("li", {}, text)),
-    ),
+    element("ul", {}, players.map((text) => element("li", {}, text))),
     drawingOf(app.session, reviewed),
     element("h2", {}, t("review.worst")),
     element("p", {}, t("review.reportHelp")),
-    table(columns(...WORST), found),
+    table(columns(WORST_COLUMNS), found),
     element("h2", {}, t("review.all")),
-    table(columns(...MOVES), moves),
+    table(columns(MOVE_COLUMNS), moves),
     element("pre", { dir: "ltr" }, notation),
   );
   const page = element("html", { lang: language(), dir: document.documentElement.dir }, head, body);
   return `<!doctype html>\n${page.outerHTML}\n`;
 }
-
-const table = (titles, rows) =>
-  element(
-    "table",
-    {},
-    element(
-      "thead",
-      {},
-      element(
-        "tr",
-        {},
-        titles.map((title) => element("th", {}, title)),
-      ),
-    ),
-    element(
-      "tbody",
-      {},
-      rows.map((row) =>
-        element(
-          "tr",
-          {},
-          row.map((cell) => element("td", {}, cell)),
-        ),
-      ),
-    ),
-  );

@@ -1,25 +1,25 @@
 /**
- * The figures of a review, from the analyses of the positions of a game: nothing but numbers, without a page.
+ * The figures of a review, from the analyses of the positions of a game.
  *
- * `patchwork-env review` has the same figures in Python (learning/reports/review/); a test compares both. A
- * move loses what the evaluation of its player falls by, from the position before it to the one after it; a
- * move that the analysis would have played itself loses nothing. In NMBR 9, where the next card is chance, a
- * move is compared in points with the best one of the same analysis, or with what its player expects at its next turn.
+ * `patchwork-env review` computes the same figures in Python (learning/reports/review/); a test compares both.
+ * The loss of a move is the difference of its player's evaluation before and after it. The best move of the
+ * analysis loses nothing. In NMBR 9, where the next card is random, losses are points: against the best move
+ * of the same analysis, or against the player's expectation at its next turn.
  */
 
-/** The names of moves by the least probability to win that they lose, the mildest first. */
+/** The names of bad moves, by the least win probability that they lose. */
 export const NAMES = Object.freeze({ inaccuracy: 0.05, mistake: 0.1, blunder: 0.2 });
 
-/** The accuracy that a move has at least in the harmonic mean, which a single 0 would bring to 0. */
+/** The least accuracy of a move in the harmonic mean, which a single 0 would make 0. */
 const LEAST_ACCURACY = 1;
 
 /**
- * @typedef {object} Evaluation What is to be expected from a position on, from the side of player 0.
+ * @typedef {object} Evaluation The expected result of a position, from the view of player 0.
  * @property {?number} win the probability that player 0 wins
- * @property {?number} margin the points that player 0 will be ahead
- * @property {?number[]} scores the final scores, where the analysis tells them
- * @property {boolean} exact whether it is sure
- * @property {number} depth how many visits it rests on
+ * @property {?number} margin of player 0, in points
+ * @property {?number[]} scores the final scores, if the analysis has them
+ * @property {boolean} exact whether it is proved
+ * @property {number} depth the number of visits
  */
 
 /**
@@ -27,15 +27,12 @@ const LEAST_ACCURACY = 1;
  * @property {number} ply the ply that the move led to, from 1
  * @property {number} player who made it
  * @property {string} word the move
- * @property {string} best what the analysis would have played; `word` itself if that leads to an alike
- *   position
- * @property {?number} winLoss the probability to win that it lost; below 0 where the position turned out
- *   better
- * @property {?number} marginLoss the points of expected margin that it lost
- * @property {?number} scoreLoss the points of its player's own score that it lost, where there is no
- *   probability
+ * @property {string} best the best move of the analysis; `word` if that leads to an equivalent position
+ * @property {?number} winLoss the loss of win probability; negative if the position turned out better
+ * @property {?number} marginLoss the loss of expected margin, in points
+ * @property {?number} scoreLoss the loss of the player's own score, in points, if there is no probability
  * @property {?("inaccuracy"|"mistake"|"blunder")} name
- * @property {string[]} bestLine how the game goes on after the best move
+ * @property {string[]} bestLine the best move and its expected continuation
  */
 
 /** The name of a move by its loss; null if it lost less than an inaccuracy. */
@@ -64,7 +61,7 @@ export function accuracy(losses) {
   return (arithmetic + harmonic) / 2;
 }
 
-/** How many moves have each name. @param {(number|null)[]} losses */
+/** The number of moves of each name. @param {(number|null)[]} losses */
 export function counts(losses) {
   const names = losses.map(nameOfLoss);
   return Object.fromEntries(
@@ -76,7 +73,7 @@ export function counts(losses) {
  * The evaluation of a position: from its analysis, or from the result if the game is over.
  * @param {import("../backend.js").Position} position
  * @param {?import("../backend.js").Analysis} analysis
- * @returns {?Evaluation} null where nothing is known
+ * @returns {?Evaluation} null if it is unknown
  */
 export function evaluationOf(position, analysis) {
   if (position.over) return result(position);
@@ -97,7 +94,7 @@ function result({ scores, winners }) {
  * @param {import("../backend.js").Position[]} positions
  * @param {(?import("../backend.js").Analysis)[]} analyses one for each position; null where there is none
  * @returns {{evaluations: (?Evaluation)[], verdicts: Verdict[], players: {accuracy: ?number, loss: ?number,
- *   counts: object}[]}} `players[i].loss`: the mean of what a move lost, in points, where there are no chances
+ *   counts: object}[]}} `players[i].loss`: the mean loss of a move in points, if there are no probabilities
  */
 export function review(positions, analyses) {
   const evaluations = positions.map((position, ply) => evaluationOf(position, analyses[ply]));
@@ -147,15 +144,15 @@ function verdictOf(before, after, analysis, evaluations, positions) {
 const noLoss = (was) => (was.win === null ? { scoreLoss: 0 } : { winLoss: 0, marginLoss: 0 });
 
 /**
- * The points that a move lost its player: against the best of the same analysis. If that has no line for the move, by
- * what the player expects at its next turn, so that the luck of the next card counts alike for all players.
+ * The points that a move lost, against the best move of the same analysis. If the analysis has no line for the
+ * move, the player's expectation at its next turn counts: then all players have had the luck of the next card.
  */
 function scoreLoss({ lines }, player, word, next) {
   const played = lines.find((line) => line.word === word || line.alike?.includes(word)) ?? next;
   return played?.scores ? Math.max(0, lines[0].scores[player] - played.scores[player]) : null;
 }
 
-/** The probability that a player wins; of more than two players, only that of player 0 is known. */
+/** The win probability of one of two players. */
 export const winFor = (player, { win }) => (player === 0 ? win : 1 - win);
 
 const marginFor = (player, { margin }) => (player === 0 ? margin : -margin);
@@ -170,10 +167,10 @@ function sideOf(verdicts) {
   };
 }
 
-/** The points that a move must have lost to be worth looking at again, where there are no probabilities. */
+/** The least loss of a listed move in points, if there are no probabilities. */
 const WORTH_LOOKING = 2;
 
-/** The moves worth looking at again, the worst first: all that have a name. */
+/** The bad moves, the worst first. */
 export function worst({ verdicts }) {
   const weight = ({ winLoss, scoreLoss: points }) => winLoss ?? points;
   const named = verdicts.filter(

@@ -1,21 +1,21 @@
-/** The review of a game: accuracy and counts of the players, and the moves that lost most. */
+/** The review of a game: accuracy and counts of the players, and the worst moves. */
 
-import { element, keepingFocus } from "../elements.js";
+import { button, element, keepingFocus, table } from "../elements.js";
 import { errorText } from "../errors.js";
 import { language, number, percent, t } from "../language.js";
 import { moveDrawing } from "../moves.js";
 import { nameOf } from "../players.js";
 import { notPlayed } from "./lines.js";
 import { NAMES, worst } from "./review.js";
-import { SIGNS, evaluationText, lossFigure, lossText } from "./wording.js";
+import { MOVE_COLUMNS, SIGNS, columns, evaluationText, lossFigure, lossText } from "./wording.js";
 
 const MOST_LISTED = 10;
 
 /**
- * @typedef {object} Actions What the buttons of the review do.
- * @property {(verdict: import("./review.js").Verdict) => void} show goes to where a move was played, and
- *   draws what was better
- * @property {(verdict: import("./review.js").Verdict) => void} retry plays on from there
+ * @typedef {object} Actions The actions of the buttons.
+ * @property {(verdict: import("./review.js").Verdict) => void} show shows the position of a move, and draws
+ *   the better move
+ * @property {(verdict: import("./review.js").Verdict) => void} retry continues from there
  * @property {() => void} saveHtml
  * @property {() => void} saveText
  * @property {() => void} stop
@@ -81,13 +81,7 @@ export class ReviewPanel {
     this.progress.value = done;
     const text = error ? errorText(error) : t("review.progress", { done, total });
     this.progress.setAttribute("aria-label", text);
-    const stop =
-      running &&
-      element(
-        "button",
-        { type: "button", class: "quiet", onclick: () => this.#actions.stop() },
-        t("review.stop"),
-      );
+    const stop = running && button({ class: "quiet", onclick: () => this.#actions.stop() }, t("review.stop"));
     this.waiting.replaceChildren(
       ...[element("span", {}, text), running && this.progress, stop].filter(Boolean),
     );
@@ -164,9 +158,8 @@ export class ReviewPanel {
     return element(
       "li",
       { class: `review-item player-${player}`, "data-name": name, "data-ply": ply },
-      element(
-        "button",
-        { type: "button", class: "review-show", title: told, onclick: () => this.#actions.show(verdict) },
+      button(
+        { class: "review-show", title: told, onclick: () => this.#actions.show(verdict) },
         element("span", { class: "sign", "aria-hidden": "true" }, name && SIGNS[name]),
         element(
           "span",
@@ -179,42 +172,29 @@ export class ReviewPanel {
         element("span", { class: "review-better" }, t("review.better"), " ", move(verdict.best)),
       ),
       this.#canRetry(verdict) &&
-        element(
-          "button",
-          {
-            type: "button",
-            class: "quiet review-retry",
-            "data-role": "retry",
-            onclick: () => this.#actions.retry(verdict),
-          },
+        button(
+          { class: "quiet review-retry", "data-role": "retry", onclick: () => this.#actions.retry(verdict) },
           t("review.retry"),
         ),
     );
   }
 
-  /** A person tries again what it played itself; what an agent played, it would only play again. */
+  /** Whether a move can be tried again: an agent would only repeat its move against a person. */
   #canRetry({ player }) {
     const { seats } = this.#app.session;
     return seats[player]?.kind === "person" || seats.every(({ kind }) => kind === "agent");
   }
 
-  /** All moves with their figures: the graph for those who cannot see it. */
+  /** All moves with their figures, an accessible form of the graph. */
   #table({ evaluations, verdicts }, open) {
     const { session, view } = this.#app;
-    const rows = verdicts.map((verdict) =>
-      element(
-        "tr",
-        {},
-        element("td", {}, number(verdict.ply)),
-        element("td", {}, nameOf(session, verdict.player, verdict.ply)),
-        element("td", {}, moveDrawing(view, session.main[verdict.ply])),
-        element("td", {}, evaluationText(session, evaluations[verdict.ply])),
-        element("td", {}, verdict.name ? t(`review.names.${verdict.name}`) : ""),
-      ),
-    );
-    const titles = ["ply", "player", "played", "then", "name"].map((key) =>
-      element("th", { scope: "col" }, t(`review.columns.${key}`)),
-    );
+    const rows = verdicts.map((verdict) => [
+      number(verdict.ply),
+      nameOf(session, verdict.player, verdict.ply),
+      moveDrawing(view, session.main[verdict.ply]),
+      evaluationText(session, evaluations[verdict.ply]),
+      verdict.name ? t(`review.names.${verdict.name}`) : "",
+    ]);
     return element(
       "details",
       { class: "review-all", open },
@@ -222,19 +202,15 @@ export class ReviewPanel {
       element(
         "div",
         { class: "review-scroll", tabindex: "0", role: "region", "aria-label": t("review.all") },
-        element("table", {}, element("thead", {}, element("tr", {}, titles)), element("tbody", {}, rows)),
+        table(columns(MOVE_COLUMNS), rows),
       ),
     );
   }
 
   #tools({ running }) {
     if (running) return "";
-    const button = (key) =>
-      element(
-        "button",
-        { type: "button", "data-role": key, onclick: () => this.#actions[key]() },
-        t(`review.${key}`),
-      );
-    return element("div", { class: "review-tools" }, button("saveHtml"), button("saveText"));
+    const saveButton = (key) =>
+      button({ "data-role": key, onclick: () => this.#actions[key]() }, t(`review.${key}`));
+    return element("div", { class: "review-tools" }, saveButton("saveHtml"), saveButton("saveText"));
   }
 }

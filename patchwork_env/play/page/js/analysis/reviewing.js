@@ -1,9 +1,9 @@
-/** Analyses all positions of a game, one after the other, for a review. */
+/** Analyses all positions of a game for a review. */
 
 import { isAbort } from "../backend.js";
 import { LINES, QUICK } from "./search.js";
 
-/** Tells by the event "change" how far it is: `done` of `total` positions; `error` if it could not go on. */
+/** Fires "change" at every step: `done` of `total` positions, and `error` after a failure. */
 export class Reviewing extends EventTarget {
   #app;
   #kept;
@@ -27,7 +27,7 @@ export class Reviewing extends EventTarget {
     return this.#stopping !== null;
   }
 
-  /** Whether the game has gone on since all its positions were analysed. */
+  /** Whether the game has continued since the last run. */
   get isBehind() {
     const { main } = this.#app.session;
     return this.error === null && this.total > 0 && main.filter(({ over }) => !over).length > this.total;
@@ -39,7 +39,7 @@ export class Reviewing extends EventTarget {
     this.#tell();
   }
 
-  /** Analyses what has no analysis yet. @returns {Promise<boolean>} whether all positions have one now */
+  /** Analyses the positions without an analysis. @returns {Promise<boolean>} whether all have one now */
   async run() {
     this.stop();
     const { session } = this.#app;

@@ -1,17 +1,17 @@
 /**
- * Searches the position on the screen: a moment for the bar, or on and on for the lines. Stops when another
- * position is shown, when the page is hidden, and while a review needs the processor.
+ * Searches the position on the screen: briefly for the bar, or continuously for the lines. It stops when another
+ * position is shown, when the page is hidden, and during a review.
  */
 
 import { isAbort } from "../backend.js";
 import { errorText } from "../errors.js";
 import { progressText } from "../turns.js";
 
-/** Searches of a moment, whose figures are the same each time. */
+/** The agents of brief searches, whose figures are reproducible. */
 export const QUICK = Object.freeze({ patchwork: "champion:fast", nmbr9: "nmbr9_champion:fast" });
-/** How many lines are asked for: in NMBR 9 enough to find the move that was played among them. */
+/** The number of lines to request; in NMBR 9 enough to include most moves that are played. */
 export const LINES = Object.freeze({ patchwork: 5, nmbr9: 50 });
-/** A position that is only passed through is not searched. */
+/** The delay before a search, so that browsing does not start one for every position. */
 const DELAY_MILLISECONDS = 120;
 const DELAY_WHILE_AGENTS_THINK = 900;
 
@@ -33,13 +33,12 @@ export class Search extends EventTarget {
     /** "none", "quick" or "deep". */
     this.mode = "none";
     this.held = false;
-    /** What it waits for or why it failed, in words; empty if all is well. */
+    /** The reason for a wait or a failure; else empty. */
     this.message = "";
     app.addEventListener("shown", () => this.follow());
     document.addEventListener("visibilitychange", () => this.follow());
   }
 
-  /** Whether it is searching just now. */
   get running() {
     return this.#running !== null;
   }
@@ -57,7 +56,7 @@ export class Search extends EventTarget {
     this.follow();
   }
 
-  /** Searches the position that is shown, if that is wanted and not done yet. */
+  /** Searches the position that is shown, if wanted and not done yet. */
   follow() {
     const { session } = this.#app;
     const notation = session.position ? session.notation : null;

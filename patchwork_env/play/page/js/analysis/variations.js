@@ -1,9 +1,6 @@
-/**
- * The variations that were explored, beside the game: where they leave it, and their moves. A click goes
- * there.
- */
+/** The variations of the game: the position at which each leaves it, and its moves. A click shows a move. */
 
-import { element, keepingFocus, setAttribute } from "../elements.js";
+import { button, element, keepingFocus, setAttribute } from "../elements.js";
 import { t } from "../language.js";
 import { moveDrawing } from "../moves.js";
 
@@ -36,10 +33,8 @@ export class Variations {
     const { session, view } = this.#app;
     const isShown = session.exploring && session.line === variation.line;
     const moves = variation.line.slice(variation.from).map((position) => {
-      const move = element(
-        "button",
+      const move = button(
         {
-          type: "button",
           class: `variation-move player-${position.mover}`,
           "data-variation": index,
           "data-ply": position.ply,

@@ -1,18 +1,18 @@
-/** Figures in words: whose chance it is, and how much a move lost. */
+/** Evaluations and losses in words. */
 
 import { number, percent, t } from "../language.js";
 import { isAlone, isYou, nameOf } from "../players.js";
 import { winFor } from "./review.js";
 
-/** Beyond this, a search that is not sure says "more than". */
+/** The largest probability shown for an evaluation that is not exact. */
 const NEARLY_SURE = 0.99;
 
-/** The viewpoint of figures: the only person at the screen, else player 0. */
+/** The player whose figures are shown: the only person at the screen, else player 0. */
 export const viewpoint = (session) =>
   isAlone(session) ? session.seats.findIndex(({ kind }) => kind === "person") : 0;
 
 /**
- * An evaluation in a phrase: "about 63% for you", or in points where there is no probability.
+ * An evaluation as a phrase: "about 63% for you", or points if there is no probability.
  * @param {import("../session.js").Session} session
  * @param {?import("./review.js").Evaluation} evaluation
  */
@@ -28,7 +28,7 @@ export function evaluationText(session, evaluation) {
   });
 }
 
-/** A probability as a text: never 0% or 100% unless it is exact. */
+/** A probability as a text; 0% and 100% only if it is exact. */
 function chanceText(win, exact) {
   if (exact) return percent(win);
   if (win > NEARLY_SURE) return t("analysis.over", { chance: percent(NEARLY_SURE) });
@@ -51,13 +51,13 @@ function scoresText(session, { scores }) {
     .join(" · ");
 }
 
-/** The evaluation of a line for a player as a short figure; empty if the line has too few visits for one. */
+/** The evaluation of a line for a player as a short figure; empty if the line has too few visits. */
 export function figureText(player, { win, scores, exact }) {
   if (win !== null && win !== undefined) return shortWin(player === 0 ? win : 1 - win, exact);
   return scores ? number(scores[player], { minimumFractionDigits: 1, maximumFractionDigits: 1 }) : "";
 }
 
-/** What a move lost: points of probability, or of the score. */
+/** The loss of a move in words: of win probability or of points. */
 export function lossText({ winLoss, scoreLoss }) {
   if (winLoss !== null)
     return t("review.lostChance", {
@@ -66,11 +66,17 @@ export function lossText({ winLoss, scoreLoss }) {
   return t("review.lostScore", { points: number(scoreLoss ?? 0, { maximumFractionDigits: 1 }) });
 }
 
-/** The same as a short figure: "−78%", or "−3.5". */
+/** The loss of a move as a short figure: "−78%" or "−3.5". */
 export function lossFigure({ winLoss, scoreLoss }) {
   if (winLoss !== null) return percent(-Math.max(0, winLoss));
   return number(-(scoreLoss ?? 0), { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 }
 
-/** The sign of chess that stands for a name. */
+/** The columns of a table of all moves. */
+export const MOVE_COLUMNS = ["ply", "player", "played", "then", "name"];
+
+/** The headings of columns. */
+export const columns = (names) => names.map((name) => t(`review.columns.${name}`));
+
+/** The chess signs of bad moves. */
 export const SIGNS = Object.freeze({ inaccuracy: "?!", mistake: "?", blunder: "??" });

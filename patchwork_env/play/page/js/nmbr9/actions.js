@@ -1,4 +1,4 @@
-/** Actions and words of NMBR 9: decodes the numbers of legal moves, and writes moves. */
+/** Actions and words of NMBR 9: decoding and encoding. */
 
 const PLACE = /^(\d)\/([0-3])@(-?\d+),(-?\d+)$/;
 
@@ -44,7 +44,7 @@ export function parseWord(word) {
 }
 
 /**
- * Where the moves of a line would put tiles.
+ * The placements of the moves of a line.
  * @param {import("../backend.js").Position} position
  * @param {string[]} words
  * @returns {{player: number, digit: number, orientation: number, row: number, column: number}[]} in the
@@ -66,7 +66,7 @@ export function placementsOf(position, words) {
   return placements;
 }
 
-/** Where the first tile of a table lies: where a legal move puts it, else in the middle. */
+/** The place of the first tile: that of a legal move, else the middle. */
 export function startOf({ legal }) {
   const anchor = legal.length && legal[0] < 4 * ANCHORS ? legal[0] % ANCHORS : (ANCHORS + STRIDE) / 2;
   return [Math.floor(anchor / STRIDE), anchor % STRIDE];

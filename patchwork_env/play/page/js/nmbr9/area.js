@@ -1,4 +1,4 @@
-/** The part of a table that is shown: a square around the tiles that grows with them. */
+/** The visible part of a table: a square around the tiles. */
 
 import { startOf } from "./actions.js";
 
@@ -10,7 +10,7 @@ const LEAST = 12;
  * The area of a player's table.
  * @param {import("../backend.js").Position} position
  * @param {number} player
- * @param {boolean} mayGrow whether tiles can be added, for which there must be room on all sides
+ * @param {boolean} mayGrow whether the player can add tiles, which needs room on all sides
  * @returns {{top: number, left: number, rows: number, columns: number}}
  */
 export function areaOf(position, player, mayGrow) {

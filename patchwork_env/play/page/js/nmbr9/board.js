@@ -1,7 +1,4 @@
-/**
- * The table of a player: tiles drawn below, and a grid of cells above them that can be pointed at and read
- * out.
- */
+/** The table of a player: a drawing, and above it an accessible grid of cells. */
 
 import { element, reducedMotion, setAttribute, svg } from "../elements.js";
 import { number, t } from "../language.js";
@@ -47,8 +44,8 @@ export class Board {
   /**
    * Draws the tiles of a position.
    * @param {import("../backend.js").Position} position
-   * @param {{name: string, mayGrow: boolean, smooth: boolean}} context `smooth`: the view may move there
-   *   calmly
+   * @param {{name: string, mayGrow: boolean, smooth: boolean}} context `smooth`: a change of the
+   *   area is animated
    */
   show(position, { name, mayGrow, smooth }) {
     const tiles = position.state.tables[this.player];
@@ -75,7 +72,7 @@ export class Board {
     return tile;
   }
 
-  /** Puts as many cells upon the drawing as the area has. */
+  /** Fits the drawing and the grid to the area. */
   #layOut(tiles) {
     const { top, left, rows, columns } = this.area;
     const [x, y, width, height] = [left, top, columns, rows].map((value) => value * CELL);
@@ -122,10 +119,7 @@ export class Board {
     return cell;
   }
 
-  /**
-   * What a screen reader says of a cell; rows and columns are counted from the first tile, as in the
-   * notation.
-   */
+  /** The label of a cell; rows and columns count from the first tile, as in the notation. */
   #cellText(cell, top, tiles) {
     const [row, column] = cell.split(",").map(Number);
     const place = { row: row - this.#first[0], column: column - this.#first[1] };
@@ -134,9 +128,7 @@ export class Board {
       : t("nmbr9.cell.empty", place);
   }
 
-  /**
-   * Lets the view grow from another area; tiles stay where they are, though their numbers may have shifted.
-   */
+  /** Animates the view from another area; the cells of the tiles may have other numbers there. */
   #zoom(from, [row, column]) {
     if (reducedMotion()) return;
     const scale = this.area.columns / from.columns;
@@ -147,13 +139,13 @@ export class Board {
     this.drawing.animate({ transform: [start, "none"], transformOrigin: ["0 0", "0 0"] }, ZOOM);
   }
 
-  /** Marks the tile that was placed last. */
+  /** Marks the last tile. */
   mark(index) {
     for (const tile of this.#tiles.children)
       setAttribute(tile, "data-last", index !== null && Number(tile.dataset.index) === index);
   }
 
-  /** A tile as it is drawn, by its place in the order of placing. */
+  /** The drawing of a tile, by its index in the order of placement. */
   tile(index) {
     return this.#tiles.querySelector(`[data-index="${index}"]`);
   }
@@ -161,7 +153,7 @@ export class Board {
   /**
    * Draws ghosts.
    * @param {{digit: number, orientation: number, row: number, column: number, level: number, tag: ?string,
-   *   tone: "fits"|"refused"|"hint"|"later"}[]} ghosts `tag`: what stands above them
+   *   tone: "fits"|"refused"|"hint"|"later"}[]} ghosts `tag`: a label above
    */
   ghosts(ghosts) {
     this.#ghosts.replaceChildren(
@@ -175,7 +167,7 @@ export class Board {
     );
   }
 
-  /** Says on a cell whether a tile fits there, and makes it the one that Tab reaches. */
+  /** Describes a cell, and makes it the one that Tab reaches. */
   point(anchor, note = "") {
     for (const cell of this.grid.querySelectorAll('[tabindex="0"]')) cell.tabIndex = -1;
     const cell = this.cell(anchor);
@@ -189,13 +181,13 @@ export class Board {
     return this.#cells.get(`${Math.floor(anchor / STRIDE)},${anchor % STRIDE}`);
   }
 
-  /** Where the area of the cells lies on the screen. */
+  /** The box of the cells on the screen. */
   get box() {
     return this.grid.getBoundingClientRect();
   }
 }
 
-/** The numbers of columns at the upper edge and of rows at the left one, counted from the first tile. */
+/** The numbers of columns at the top and of rows on the left, counted from the first tile. */
 function coordinates({ top, left, rows, columns }, [firstRow, firstColumn]) {
   const name = (column, row, value) => {
     const place = { x: (column + 0.5) * CELL, y: (row + 0.5) * CELL + 1.3, "text-anchor": "middle" };
@@ -220,7 +212,7 @@ function gridLines({ top, left, rows, columns }) {
   return [...across, ...down].join("");
 }
 
-/** What stands above a ghost, on a plate: the points that it would score, or its number in a line. */
+/** The label above a ghost: its points, or its number in a line. */
 function tagDrawing(tag, cells) {
   const rows = cells.map(([row]) => row);
   const columns = cells.map(([, column]) => column);

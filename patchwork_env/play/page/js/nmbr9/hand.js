@@ -1,11 +1,11 @@
-/** The tile in hand: which one, how it is turned, and where its ghost lies. */
+/** The tile in hand, its orientation, and the place of its ghost. */
 
 import { choicesOf, placeAction, STRIDE } from "./actions.js";
 import { groundOf, movedTo, shapeOf, surfaceOf } from "./tiles.js";
 
 const TURNS = 4;
 
-/** Tells of every change by the event "change". */
+/** Fires "change" after every change. */
 export class Hand extends EventTarget {
   #components;
   #choices = choicesOf([], {});
@@ -18,11 +18,11 @@ export class Hand extends EventTarget {
     /** The digit of the tile in hand; null if the hand is empty. */
     this.digit = null;
     this.orientation = 0;
-    /** Where the top-left corner of the ghost lies, `64 * row + column`; null where there is no ghost. */
+    /** The top-left corner of the ghost, `64 * row + column`; null if there is no ghost. */
     this.anchor = null;
   }
 
-  /** Gets to know a new position; the tile that is to be placed comes into the hand by itself. */
+  /** Takes over a new position; the tile to place is in the hand at once. */
   begin(position, mayMove) {
     const { digit, tables } = position.state;
     this.mayMove = mayMove;
@@ -34,7 +34,7 @@ export class Hand extends EventTarget {
     this.#tell();
   }
 
-  /** The digits of which a tile may be chosen; empty unless the order is free. @returns {Set<number>} */
+  /** The digits to choose from; empty unless the order is free. @returns {Set<number>} */
   get digits() {
     return this.#choices.digits;
   }
@@ -43,7 +43,7 @@ export class Hand extends EventTarget {
     return this.digit === null;
   }
 
-  /** The cells and the extent of what is in hand. */
+  /** The tile in hand as `shapeOf` gives it. */
   get shape() {
     return shapeOf(this.#components, this.digit, this.orientation);
   }
@@ -54,7 +54,7 @@ export class Hand extends EventTarget {
     this.#tell();
   }
 
-  /** Moves the ghost to an anchor; null takes it away. */
+  /** Moves the ghost to an anchor; null removes it. */
   aim(anchor) {
     if (anchor === this.anchor) return;
     this.anchor = anchor;
@@ -65,7 +65,7 @@ export class Hand extends EventTarget {
     return this.#components.tiles[this.digit].orientations[this.orientation].canonical;
   }
 
-  /** The anchors at which the tile fits as it is turned. @returns {Set<number>} */
+  /** The anchors at which the tile fits in its orientation. @returns {Set<number>} */
   get anchors() {
     return this.isEmpty ? new Set() : (this.#choices.places.get(this.canonical) ?? new Set());
   }
@@ -74,7 +74,7 @@ export class Hand extends EventTarget {
     return this.anchors.has(anchor);
   }
 
-  /** The anchors that fit, those on the highest level first. @returns {number[]} */
+  /** The anchors that fit, the highest level first. @returns {number[]} */
   get best() {
     return [...this.anchors].sort((a, b) => this.groundAt(b).level - this.groundAt(a).level || a - b);
   }
@@ -96,15 +96,12 @@ export class Hand extends EventTarget {
     return this.anchor !== null && this.cellsAt(this.anchor).some(([row, column]) => row * STRIDE + column === cell);
   }
 
-  /** What the tile would lie on. */
+  /** The ground under the tile at an anchor, as `groundOf` gives it. */
   groundAt(anchor) {
     return groundOf(this.#surface, this.cellsAt(anchor));
   }
 
-  /**
-   * Why the tile does not fit: "uneven" if cells would hang over, "single" on one tile alone, else "apart";
-   * "" if it does.
-   */
+  /** Why the tile does not fit: "uneven" if cells hang over, "single" on one tile alone, else "apart"; or "". */
   reasonAt(anchor) {
     if (this.fits(anchor)) return "";
     const { level, even, tiles } = this.groundAt(anchor);

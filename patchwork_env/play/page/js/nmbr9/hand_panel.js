@@ -1,6 +1,6 @@
-/** The card that was turned, the tile in hand, what it would score, and the button that turns it. */
+/** The card, the tile in hand, its points, and the buttons that turn it. */
 
-import { element, icon, setAttribute } from "../elements.js";
+import { button, element, icon, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
 import { tilePicture } from "./tiles.js";
 
@@ -11,12 +11,12 @@ export class HandPanel {
   /**
    * @param {object} components
    * @param {import("./hand.js").Hand} hand
-   * @param {() => void} ontake the card was clicked
+   * @param {() => void} ontake called when the card is clicked
    */
   constructor(components, hand, ontake) {
     this.#components = components;
     this.#hand = hand;
-    this.card = element("button", { type: "button", class: "card", onclick: ontake });
+    this.card = button({ class: "card", onclick: ontake });
     this.piece = element("div", { class: "hand-piece", "data-role": "hand", dir: "ltr" });
     this.note = element("p", { class: "hand-note" });
     this.left = tool("icon-mirrored", () => hand.turn(-1));
@@ -93,7 +93,7 @@ export class HandPanel {
   }
 }
 
-/** Whether what is in hand fits where its ghost lies: the level and the points, or why not. */
+/** The level and the points of the ghost, or why it does not fit. */
 export function placeText(hand) {
   const reason = hand.reasonAt(hand.anchor);
   if (reason) return t(`nmbr9.reason.${reason}`);
@@ -103,4 +103,4 @@ export function placeText(hand) {
 }
 
 const tool = (className, onclick) =>
-  element("button", { type: "button", class: `round ${className}`, onclick }, icon("turn"));
+  button({ class: `round ${className}`, onclick }, icon("turn"));

@@ -1,4 +1,4 @@
-/** The keys of the table. */
+/** Keyboard control of the table. */
 
 import { anchorAt } from "../pointing.js";
 import { STRIDE } from "./actions.js";
@@ -58,7 +58,7 @@ function arrow(table, event) {
   return true;
 }
 
-/** Brings the focus to the ghost, so that a screen reader says where it lies and whether it fits. */
+/** Focuses the ghost, so that a screen reader announces its place and whether it fits. */
 function focusGhost({ hand, board }) {
   if (hand.anchor !== null) focusCell(board, hand.anchor, placeText(hand));
 }

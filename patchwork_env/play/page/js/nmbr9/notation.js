@@ -26,8 +26,7 @@ export function moveText(action, digit, corner, encoding) {
 }
 
 /**
- * The action of a word, which may still be illegal; null if the word is none, places another tile, or lies
- * beyond the table.
+ * The action of a word, legal or not; null if the word is invalid, places another tile, or is outside the table.
  * @param {(orientation: number) => number[]} middle the place of a first tile
  */
 export function parseMove(text, digit, corner, encoding, middle) {

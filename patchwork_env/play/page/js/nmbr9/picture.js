@@ -1,7 +1,4 @@
-/**
- * All tables as one picture that needs no style sheet: the drawings of the screen, with their styles written
- * into them.
- */
+/** All tables as one picture that needs no style sheet. */
 
 import { svg } from "../elements.js";
 import { copyOf, pictureOf } from "../pictures.js";

@@ -1,4 +1,4 @@
-/** The plate of a player: name, score, and what each level brings. */
+/** The plate of a player: name, score, and the points of each level. */
 
 import { element, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";

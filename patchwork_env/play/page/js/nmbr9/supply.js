@@ -1,6 +1,6 @@
-/** The tiles that are still to come, and in free order those from which the player chooses. */
+/** The remaining tiles; in free order the player chooses from them. */
 
-import { element, setAttribute } from "../elements.js";
+import { button, element, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
 import { tilePicture } from "./tiles.js";
 
@@ -26,7 +26,7 @@ export class Supply {
 
   /**
    * @param {import("../backend.js").Position} position
-   * @param {Set<number>} digits those that may be chosen now
+   * @param {Set<number>} digits to choose from
    */
   show(position, digits) {
     const { order, left, deck, round } = position.state;
@@ -57,9 +57,8 @@ export class Supply {
 }
 
 function counter(components, digit, onchoose) {
-  return element(
-    "button",
-    { type: "button", class: "supply-tile", "data-digit": digit, onclick: () => onchoose(digit) },
+  return button(
+    { class: "supply-tile", "data-digit": digit, onclick: () => onchoose(digit) },
     element(
       "span",
       { class: "supply-piece", "aria-hidden": "true" },

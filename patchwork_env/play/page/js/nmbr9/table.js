@@ -1,4 +1,4 @@
-/** Puts the parts together: what is shown, what is in hand, and what a click or a key does. */
+/** The table of NMBR 9: shows positions, and handles clicks, drags and keys. */
 
 import { draggable } from "../drag.js";
 import { element, setAttribute } from "../elements.js";
@@ -44,7 +44,7 @@ export class Table {
     draggable(this.panel.card, this.#holder());
   }
 
-  /** What dragging needs to know. */
+  /** The `table` of `draggable`. */
   #holder() {
     return {
       hand: this.hand,
@@ -55,7 +55,7 @@ export class Table {
     };
   }
 
-  /** Sets out a table for each player. */
+  /** Creates a table for each player. */
   #seat(players) {
     this.boards = Array.from(
       { length: players },
@@ -149,7 +149,7 @@ export class Table {
     };
   }
 
-  /** Draws the placements of moves from here on. */
+  /** Draws moves as ghosts. */
   preview(words) {
     const texts = words.map((move) => move.word ?? move);
     this.#previewed = placementsOf(this.#position, texts).map((ghost, index) => {
@@ -164,10 +164,7 @@ export class Table {
 
   // --- moving ----------------------------------------------------------------------------------------------
 
-  /**
-   * Where a tile comes from on the screen: the hand that dropped it; nowhere if it was put there by a click;
-   * else the card.
-   */
+  /** The box on the screen from which a tile flies: that of the drag, null after a click, else the card. */
   #source() {
     if (this.#dropped) return this.#dropped;
     return this.hand.isEmpty ? this.panel.element.getBoundingClientRect() : null;
@@ -191,7 +188,7 @@ export class Table {
 
   // --- playing ---------------------------------------------------------------------------------------------
 
-  /** The card gives its tile by itself; a click says why it does not, or shows where the tile could go. */
+  /** Explains why the card gives no tile. */
   #taken() {
     if (this.hand.isEmpty)
       this.#app.notify({ text: t(this.#position.over ? "nmbr9.reason.over" : "nmbr9.reason.turn") });
@@ -207,7 +204,7 @@ export class Table {
     else if (this.hand.fits(this.hand.anchor)) this.#app.notify({ text: t("page.tapAgain") });
   }
 
-  /** Places the tile where its ghost lies, or says why it does not fit there. */
+  /** Places the tile at its ghost, or says why it does not fit there. */
   place() {
     const { anchor } = this.hand;
     if (anchor === null) return;

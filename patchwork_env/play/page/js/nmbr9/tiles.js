@@ -1,10 +1,10 @@
-/** Tiles: their shapes, what they lie on, and how they are drawn. */
+/** Tiles: their shapes, the ground under them, and their drawings. */
 
 import { svg } from "../elements.js";
 import { number } from "../language.js";
 import { inset, loops, roundedPath } from "../outline.js";
 
-/** The side of a cell in the units of all drawings. */
+/** The side of a cell in units of the drawings. */
 export const CELL = 10;
 const CORNER = 1.5;
 const BEVEL = 1.1;
@@ -23,9 +23,7 @@ export function shapeOf(components, digit, orientation) {
   };
 }
 
-/**
- * A tile as it is drawn, from above: its shadow, its wall, its face and, at a cell, its digit and its level.
- */
+/** The drawing of a tile from above: shadow, wall and face, with digit and level at the cell `label`. */
 export function tileDrawing(digit, cells, { level = 0, label = middle(cells) } = {}) {
   const lines = loops(cells).map((loop) => loop.map(([x, y]) => [x * CELL, y * CELL]));
   const outline = pathOf(lines, 0.15, CORNER);
@@ -56,27 +54,17 @@ export function tileDrawing(digit, cells, { level = 0, label = middle(cells) } =
 const pathOf = (lines, distance, radius) =>
   lines.map((points) => roundedPath(inset(points, distance), radius)).join("");
 
-/** The digit and, above the table, the level that it counts by. */
+/** The digit, and on higher levels also the level that multiplies it. */
 function labelDrawing(digit, level, [row, column]) {
-  const [x, y] = [(column + 0.5) * CELL, (row + 0.5) * CELL];
   return svg(
-    "g",
-    { class: "tile-label" },
-    svg(
-      "text",
-      { class: "tile-digit", x: level ? x - 2.4 : x, y: y + 2.5, "text-anchor": "middle" },
-      number(digit),
-    ),
-    level > 0 &&
-      svg(
-        "text",
-        { class: "tile-level", x: x + 2.1, y: y + 2.4, "text-anchor": "middle" },
-        `×${number(level)}`,
-      ),
+    "text",
+    { class: "tile-label", x: (column + 0.5) * CELL, y: (row + 0.5) * CELL + 2.5, "text-anchor": "middle" },
+    svg("tspan", { class: "tile-digit" }, number(digit)),
+    level > 0 && svg("tspan", { class: "tile-level" }, `×${number(level)}`),
   );
 }
 
-/** A tile alone, filling its box. */
+/** A drawing of a tile that fills its box. */
 export function tilePicture(components, digit, orientation, margin = 1) {
   const { cells, height, width } = shapeOf(components, digit, orientation);
   return svg(
@@ -91,7 +79,7 @@ export function tilePicture(components, digit, orientation, margin = 1) {
   );
 }
 
-/** The cell of some that lies nearest to their centre, for the label. */
+/** The cell nearest to the centre of some cells, for the label. */
 export function middle(cells) {
   if (!cells.length) return null;
   const mean = (index) => cells.reduce((sum, cell) => sum + cell[index], 0) / cells.length;
@@ -101,8 +89,8 @@ export function middle(cells) {
 }
 
 /**
- * What lies uppermost on a table: for the text of each covered cell its height in tiles, and the uppermost
- * tile by its place in the order of placing.
+ * The top of a table: for the text of each covered cell its height in tiles, and the index of its top tile in the
+ * order of placement.
  */
 export function surfaceOf(tiles) {
   const surface = new Map();
@@ -116,11 +104,11 @@ export function surfaceOf(tiles) {
 }
 
 /**
- * What a tile would lie on.
+ * The ground under a tile.
  * @param {Map<string, {height: number, index: number}>} surface
  * @param {number[][]} cells
- * @returns {{level: number, even: boolean, tiles: number}} the highest level below it, whether all its
- *   cells have this height, and the number of tiles on which it would rest
+ * @returns {{level: number, even: boolean, tiles: number}} the greatest height below it, whether all its
+ *   cells have this height, and the number of tiles under it
  */
 export function groundOf(surface, cells) {
   const below = cells.map((cell) => surface.get(String(cell)));

@@ -1,4 +1,4 @@
-/** The table of NMBR 9: a table for each player, the tile in hand, and the tiles that are still to come. */
+/** The view of NMBR 9. */
 
 import { viewOf } from "../table_view.js";
 import { Table } from "./table.js";
@@ -9,7 +9,6 @@ const PLAYERS = ["1", "2", "3", "4"];
 
 /** @type {import("../view.js").View} */
 export const view = {
-  name: "nmbr9",
   numPlayers: ({ players = "1" }) => Number(players),
   setUp: [
     {

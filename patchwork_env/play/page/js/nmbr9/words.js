@@ -1,4 +1,4 @@
-/** Moves of NMBR 9 in words and small pictures, for the status, lists of moves and screen readers. */
+/** Moves of NMBR 9 in words and small pictures. */
 
 import { number, product, t } from "../language.js";
 import { isYou, nameOf } from "../players.js";
@@ -6,7 +6,7 @@ import { parseWord, placementsOf } from "./actions.js";
 import { groundOf, movedTo, shapeOf, surfaceOf, tilePicture } from "./tiles.js";
 
 /**
- * What the move that led to a position was.
+ * The last move of a position in words.
  * @param {import("../backend.js").Position} position
  * @param {import("../view.js").App} app
  */
@@ -24,14 +24,14 @@ export function describe(position, { session, components }) {
   });
 }
 
-/** A move without who made it; row and column are counted from the first tile. */
+/** A move in words, without the player; row and column count from the first tile. */
 export function moveLabel(position, { components }) {
   const { kind, ...move } = parseWord(position.word);
   if (kind === "choose") return t("nmbr9.tile", move);
   return t("nmbr9.cell.tile", { ...move, level: levelOf(position, components) });
 }
 
-/** The tile of a move as it lies, its level, and for a move that was not played yet also its row and column. */
+/** The tile of a move in its orientation, its level, and before it is played also its row and column. */
 export function drawMove(position, { components }) {
   const { kind, digit, orientation = 0, row, column } = parseWord(position.word);
   const picture = tilePicture(components, digit, orientation);
@@ -41,7 +41,7 @@ export function drawMove(position, { components }) {
   return [picture, isPlayed(position) ? label : `${label} (${number(row)}, ${number(column)})`];
 }
 
-/** The level of the tile that a move places, in the position after it or before it. */
+/** The level of the tile of a move, in the position after or before it. */
 function levelOf(position, components) {
   const tiles = position.state.tables[position.mover];
   if (isPlayed(position)) return tiles.at(-1).level;
@@ -62,7 +62,7 @@ function isPlayed({ word, mover, state }) {
 const wordOf = ({ digit, orientation, row, column }, first) =>
   `${digit}/${orientation}@${row - first.row},${column - first.column}`;
 
-/** What the scores are made of: the digits of each level. */
+/** The parts of the scores: the digits of each level. */
 export function scoreParts({ state }) {
   const top = Math.max(...state.tables.flat().map(({ level }) => level));
   const sum = (tiles, level) => tiles.reduce((total, tile) => total + (tile.level === level ? tile.digit : 0), 0);

@@ -1,4 +1,4 @@
-/** Actions and words of Patchwork: decodes the numbers of legal moves, and writes moves. */
+/** Actions and words of Patchwork: decoding and encoding. */
 
 /** The rows and columns of a quilt; anchors are `row * SIZE + column`. */
 export const SIZE = 9;
@@ -8,7 +8,7 @@ const COLUMNS = "abcdefghi";
 const BUY = /^(\d+)\/([0-7])@([a-i])([1-9])$/;
 const SPECIAL = /^\*([a-i])([1-9])$/;
 
-/** The number of a special patch among the patches, as quilts have it. */
+/** The number of a special patch in quilts. */
 export const SPECIAL_PATCH = 33;
 
 /**
@@ -63,5 +63,5 @@ export function parseWord(word) {
 
 const anchorOf = (column, row) => (Number(row) - 1) * SIZE + COLUMNS.indexOf(column);
 
-/** A cell as it is written: column a-i from the left, row 1-9 from the top. */
+/** The name of a cell: column a-i from the left, row 1-9 from the top. */
 export const cellName = (anchor) => `${COLUMNS[anchor % SIZE]}${Math.floor(anchor / SIZE) + 1}`;

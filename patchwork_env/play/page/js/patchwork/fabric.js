@@ -1,20 +1,17 @@
-/**
- * Cloth for the patches: eight hues and eight weaves, no two patches with the same pair, sewn on with a
- * seam.
- */
+/** The cloth of the patches: eight hues and eight weaves; no two patches have the same pair. */
 
 import { svg } from "../elements.js";
 import { corners, inset, roundedPath } from "../outline.js";
 import { SPECIAL_PATCH } from "./actions.js";
 
-/** The side of a cell in the units of all drawings. */
+/** The side of a cell in units of the drawings. */
 export const CELL = 10;
 const HUES = 8;
 const SHADES = 4;
 const CORNER = 1.7;
 const SEAM = 1.15;
 
-/** The drawing of each weave in one cell, in the colour of the thread. */
+/** The weaves: name, path in one cell, and style. */
 const WEAVES = [
   ["gingham", "M0 0h5v10H0z M0 0h10v5H0z", "area"],
   ["dots", "M2.5 1.4a1.1 1.1 0 1 1-.01 0z M7.5 6.4a1.1 1.1 0 1 1-.01 0z", "solid"],
@@ -30,7 +27,7 @@ const WEAVES = [
   ],
 ];
 
-/** The hue of a patch, its weave, and how light the cloth is: patches of one hue differ in the others. */
+/** The hue, weave and shade of a patch; patches of one hue differ in the others. */
 function fabricOf(patch) {
   if (patch >= SPECIAL_PATCH) return { hue: "special", weave: 5, shade: 0 };
   const round = Math.floor(patch / HUES);
@@ -39,7 +36,7 @@ function fabricOf(patch) {
 
 const patternId = ({ hue, weave }) => `weave-${weave}-${hue}`;
 
-/** The patterns and gradients that pieces refer to; once in every document that draws some. */
+/** The patterns and gradients of pieces, needed once per document. */
 export function definitions() {
   const fabrics = Array.from({ length: SPECIAL_PATCH + 1 }, (_, patch) => fabricOf(patch));
   return svg(
@@ -71,7 +68,7 @@ export function definitions() {
 }
 
 /**
- * A piece of cloth with its seam and its buttons; cell (0, 0) lies at the origin.
+ * A piece of cloth with its seam and its buttons; cell (0, 0) is at the origin.
  * @param {number} patch
  * @param {{cells: number[][], buttons: number[][]}} shape
  */
@@ -95,12 +92,7 @@ export function pieceOfCloth(patch, { cells, buttons = [] }) {
 /** A sewing button with four holes. */
 export function sewingButton(x, y, radius) {
   const hole = radius * 0.34;
-  const places = [
-    [-1, -1],
-    [1, -1],
-    [-1, 1],
-    [1, 1],
-  ];
+  const places = [[-1, -1], [1, -1], [-1, 1], [1, 1]];
   return svg(
     "g",
     { class: "sewing-button", transform: `translate(${x} ${y}) scale(${radius})` },

@@ -3,7 +3,7 @@
 import { SIZE, SPECIAL_PATCH, buyAction, choicesOf } from "./actions.js";
 import { SPECIAL, oriented } from "./pieces.js";
 
-/** Tells of every change by the event "change". */
+/** Fires "change" after every change. */
 export class Hand extends EventTarget {
   #components;
   #choices = null;
@@ -14,7 +14,6 @@ export class Hand extends EventTarget {
     this.clear();
   }
 
-  /** Forgets the patch in hand. */
   clear() {
     this.slot = null;
     /** The patch in hand, 33 for a special one; null if the hand is empty. */
@@ -24,7 +23,7 @@ export class Hand extends EventTarget {
     this.anchor = null;
   }
 
-  /** Gets to know a new position; a special patch that must be placed comes into the hand by itself. */
+  /** Takes over a new position; a special patch to place is in the hand at once. */
   begin(position, mayMove) {
     this.#choices = mayMove ? choicesOf(position, this.#components.encoding) : null;
     this.offered = position.state.offered;
@@ -45,7 +44,7 @@ export class Hand extends EventTarget {
     return this.patch === null;
   }
 
-  /** The cells, buttons and extent of what is in hand. */
+  /** The patch in hand as `oriented` gives it. */
   get shape() {
     return oriented(this.isSpecial ? SPECIAL : this.#components.patches[this.patch], this.orientation);
   }
@@ -63,7 +62,7 @@ export class Hand extends EventTarget {
     return true;
   }
 
-  /** The orientation as printed if it fits anywhere, else the first one that does. */
+  /** The printed orientation if it fits anywhere, else the first that fits. */
   #firstOrientation(slot) {
     const fitting = [...this.#choices.buys[slot].keys()];
     return fitting.includes(0) ? 0 : Math.min(...fitting);
@@ -81,7 +80,7 @@ export class Hand extends EventTarget {
     this.#orient(flipped + ((this.orientation - flipped + quarters + 4) % 4));
   }
 
-  /** Mirrors the piece left to right; a flip comes before the turns, so these are reversed. */
+  /** Mirrors the piece left to right. Orientations flip first, so the turns are reversed. */
   flip() {
     if (this.isEmpty) return;
     const quarters = this.orientation % 4;
@@ -94,7 +93,7 @@ export class Hand extends EventTarget {
     this.#tell();
   }
 
-  /** Moves the ghost to an anchor, or to the nearest one that keeps the piece on the quilt; null removes it. */
+  /** Moves the ghost to the nearest anchor on the quilt; null removes it. */
   aim(anchor) {
     const next = anchor === null ? null : this.#inside(...placeOf(anchor));
     if (next === this.anchor) return;
@@ -102,7 +101,7 @@ export class Hand extends EventTarget {
     this.#tell();
   }
 
-  /** Moves the ghost by rows and columns, from the first place that fits if there is no ghost yet. */
+  /** Moves the ghost by rows and columns; without a ghost it starts at the first anchor that fits. */
   nudge(rows, columns) {
     const [row, column] = placeOf(this.anchor ?? this.firstFit());
     this.aim(this.#inside(row + rows, column + columns));
@@ -119,7 +118,7 @@ export class Hand extends EventTarget {
     return this.anchor !== null && this.shape.cells.some(([row, column]) => this.anchor + row * SIZE + column === cell);
   }
 
-  /** The anchors at which the piece fits as it is turned. @returns {Set<number>} */
+  /** The anchors at which the piece fits in its orientation. @returns {Set<number>} */
   get anchors() {
     if (this.isEmpty || this.#choices === null) return new Set();
     if (this.isSpecial) return this.#choices.special;
@@ -134,7 +133,7 @@ export class Hand extends EventTarget {
     return this.anchors.has(anchor);
   }
 
-  /** The first anchor that fits; the middle of the quilt if there is none in this orientation. */
+  /** The first anchor that fits, else the middle of the quilt. */
   firstFit() {
     const [first = this.#inside(4, 4)] = this.anchors;
     return first;

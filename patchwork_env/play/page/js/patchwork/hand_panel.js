@@ -1,6 +1,6 @@
-/** The patch in hand, the buttons to turn, flip and put it back, and the one to advance. */
+/** The patch in hand, the buttons to turn it, flip it and put it back, and the advance button. */
 
-import { element, icon, setAttribute } from "../elements.js";
+import { button, element, icon, setAttribute } from "../elements.js";
 import { number, t } from "../language.js";
 import { patchDrawing } from "./offers.js";
 
@@ -18,9 +18,8 @@ export class HandPanel {
     this.flip = tool("flip", "flip", () => hand.flip());
     this.back = tool("put-back", "back", () => hand.putBack());
     this.gain = element("span", { class: "advance-gain", dir: "ltr" });
-    this.advance = element(
-      "button",
-      { type: "button", class: "primary advance", "data-role": "advance", onclick: onadvance },
+    this.advance = button(
+      { class: "primary advance", "data-role": "advance", onclick: onadvance },
       element("span", { class: "advance-text" }),
       this.gain,
     );
@@ -33,12 +32,11 @@ export class HandPanel {
     );
   }
 
-  /** A text for the patch in hand, or for the next action. */
+  /** The drawing of the patch in hand, or a note. */
   #content() {
     const hand = this.#hand;
     const note = (key) => element("span", { class: "hand-note" }, t(key));
-    if (hand.isEmpty)
-      return [note(`patchwork.hand.${hand.choices ? "empty" : "wait"}`)];
+    if (hand.isEmpty) return hand.choices ? [note("patchwork.hand.empty")] : [];
     const drawing = patchDrawing(hand.patch, hand.shape, 2);
     return hand.isSpecial ? [drawing, note("patchwork.reason.special")] : [drawing];
   }
@@ -51,7 +49,7 @@ export class HandPanel {
   }
 
   /**
-   * @param {{gain: number}} context `gain`: the spaces, and so the buttons, that advancing brings
+   * @param {{gain: number}} context `gain`: the spaces to advance, which are also the buttons to receive
    */
   show({ gain }) {
     const hand = this.#hand;
@@ -82,4 +80,4 @@ export class HandPanel {
 }
 
 const tool = (role, name, onclick) =>
-  element("button", { type: "button", class: "round", "data-role": role, onclick }, icon(name));
+  button({ class: "round", "data-role": role, onclick }, icon(name));

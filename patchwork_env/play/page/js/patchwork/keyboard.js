@@ -1,4 +1,4 @@
-/** The keys of the table. */
+/** Keyboard control of the table. */
 
 import { t } from "../language.js";
 import { SIZE } from "./actions.js";
@@ -73,7 +73,7 @@ function arrow(table, event) {
   return true;
 }
 
-/** Brings the focus to the ghost, so that a screen reader says where it lies and whether it fits. */
+/** Focuses the ghost, so that a screen reader announces its place and whether it fits. */
 function focusGhost({ hand, quilt }) {
   if (hand.anchor !== null)
     focusCell(quilt, hand.anchor, t(hand.fits(hand.anchor) ? "patchwork.fits" : "patchwork.refused"));

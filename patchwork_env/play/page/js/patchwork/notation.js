@@ -21,7 +21,7 @@ export function moveText(action, offered, encoding) {
   return `${offered[slot]}/${orientation}@${cellName(anchor)}`;
 }
 
-/** The action of a word, which may be illegal; null if the word is invalid or buys a patch that is not offered. */
+/** The action of a word, legal or not; null if the word is invalid or buys a patch that is not offered. */
 export function parseMove(text, offered, encoding) {
   if (text === "+") return encoding.advance;
   const { kind, patch, orientation, anchor } = parseWord(text);

@@ -1,6 +1,6 @@
-/** The patches on offer, then the next ones in the circle. */
+/** The offered patches, and the next ones in the circle. */
 
-import { element, setAttribute, svg } from "../elements.js";
+import { button, element, setAttribute, svg } from "../elements.js";
 import { number, t } from "../language.js";
 import { CELL, clock, pieceOfCloth, sewingButton } from "./fabric.js";
 import { oriented } from "./pieces.js";
@@ -8,7 +8,7 @@ import { oriented } from "./pieces.js";
 const NUM_OFFERED = 3;
 
 /**
- * A drawing of a patch alone.
+ * A drawing of a patch.
  * @param {number} patch
  * @param {object} shape as `oriented` gives it
  * @param {number} margin in units; cells have ten
@@ -27,7 +27,6 @@ export function patchDrawing(patch, shape, margin = 1) {
   );
 }
 
-/** The patches as buttons; the first three can be bought. */
 export class Offers {
   #components;
   #drawn = "";
@@ -44,7 +43,7 @@ export class Offers {
     this.element = element("div", { class: "offers", role: "group", dir: "ltr" }, this.cards, this.rest);
   }
 
-  /** Draws the circle, and says of each offered patch whether it can be taken, or why not. */
+  /** Draws the circle, and marks each offered patch with the reason why it cannot be taken, if any. */
   show(position, hand) {
     const { circle } = position.state;
     this.element.setAttribute("aria-label", t("patchwork.offers"));
@@ -54,7 +53,7 @@ export class Offers {
     for (const card of this.cards.children) this.#mark(card, position, hand);
   }
 
-  /** Why a patch cannot be taken, in words. */
+  /** The reason why a patch cannot be taken. */
   reason(slot) {
     return this.cards.children[slot]?.dataset.reason ?? "";
   }
@@ -77,10 +76,8 @@ export class Offers {
   }
 
   #card(patch, slot) {
-    return element(
-      "button",
+    return button(
       {
-        type: "button",
         class: "offer",
         "data-role": "offer",
         "data-slot": slot,
@@ -125,7 +122,7 @@ export class Offers {
     card.querySelector(".offer-words").textContent = text;
   }
 
-  /** The reason why a patch cannot be bought: buttons or room. */
+  /** The reason why this patch cannot be bought: too few buttons, or no room. */
   #shortOf(slot, patch, position, hand) {
     if (position.over || position.state.pending_special) return "";
     const missing = patch.buttons - position.state.buttons[position.player];
@@ -133,7 +130,7 @@ export class Offers {
     return hand.choices === null || hand.canTake(slot) ? "" : t("patchwork.reason.room");
   }
 
-  /** Why nothing at all can be bought now. */
+  /** The reason why no patch can be bought now. */
   #waitsFor(position, hand) {
     if (position.over) return t("patchwork.reason.over");
     if (position.state.pending_special) return t("patchwork.reason.special");

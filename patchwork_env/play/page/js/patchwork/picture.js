@@ -1,7 +1,4 @@
-/**
- * The table as one picture that needs no style sheet: the drawings of the screen, with their styles written
- * into them.
- */
+/** The table as one picture that needs no style sheet. */
 
 import { svg } from "../elements.js";
 import { number, t } from "../language.js";

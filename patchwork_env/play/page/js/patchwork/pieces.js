@@ -1,4 +1,4 @@
-/** Shapes of patches: which cell goes where when a patch is turned, and where its buttons are sewn on. */
+/** Shapes of patches: the cells of each orientation, and the cells with buttons. */
 
 import { SIZE, SPECIAL_PATCH } from "./actions.js";
 
@@ -34,8 +34,8 @@ function normalized(cells) {
 export const SPECIAL = { cells: [[0, 0]], income: 0 };
 
 /**
- * The pieces that lie on a quilt.
- * @param {number[]} layout the patch on each of the 81 cells; -1 where there is none
+ * The pieces on a quilt.
+ * @param {number[]} layout the patch on each of the 81 cells; -1 for none
  * @param {object} components
  * @returns {{patch: number, row: number, column: number, cells: number[][], buttons: number[][]}[]}
  */

@@ -77,7 +77,7 @@ export class Plate {
     setAttribute(this.element, "data-winner", over && winners.includes(mine));
   }
 
-  /** Shows another number of buttons for a moment, while they are being counted. */
+  /** Shows a number of buttons during an animation. */
   countButtons(buttons) {
     this.buttons.textContent = number(buttons);
   }

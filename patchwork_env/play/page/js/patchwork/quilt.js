@@ -1,7 +1,4 @@
-/**
- * The quilt of a player: cloth drawn below, and a grid of cells above it that can be pointed at and read
- * out.
- */
+/** The quilt of a player: a drawing, and above it an accessible grid of cells. */
 
 import { element, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
@@ -10,7 +7,7 @@ import { cellName, SIZE } from "./actions.js";
 import { CELL, pieceOfCloth } from "./fabric.js";
 import { piecesOn } from "./pieces.js";
 
-/** The hem, which holds the names of columns and rows. */
+/** The width of the hem, which has the names of columns and rows. */
 const MARGIN = 5.5;
 const SIDE = SIZE * CELL;
 
@@ -85,7 +82,7 @@ export class Quilt {
     );
   }
 
-  /** Draws a layout, and marks the piece that was placed last. */
+  /** Draws a layout, and marks the last piece. */
   show(layout, components, { name, last = null, bonus = false }) {
     const text = layout.join();
     if (text !== this.#drawn) {
@@ -107,7 +104,7 @@ export class Quilt {
       setAttribute(piece, "data-last", last !== null && isLast(piece, last));
   }
 
-  /** The piece that covers a cell, as it is drawn; null if there is none. */
+  /** The drawing of a piece; null if it is not on the quilt. */
   pieceAt({ patch, anchor }) {
     return [...this.#pieces.children].find((piece) => isLast(piece, { patch, anchor })) ?? null;
   }
@@ -132,7 +129,7 @@ export class Quilt {
     );
   }
 
-  /** Says on a cell whether a piece fits there, and makes it the one that Tab reaches. */
+  /** Describes a cell, and makes it the one that Tab reaches. */
   point(anchor, note = "") {
     this.#cells.forEach((cell, index) => {
       cell.tabIndex = index === anchor ? 0 : -1;
@@ -150,7 +147,7 @@ export class Quilt {
   }
 }
 
-/** The names of columns above the quilt and of rows beside it, which the names of cells are made of. */
+/** The names of columns above the quilt and of rows beside it. */
 function coordinates() {
   const steps = Array.from({ length: SIZE }, (_, index) => index);
   const name = (x, y, text) => svg("text", { x, y: y + 1.2, "text-anchor": "middle" }, text);
@@ -179,7 +176,7 @@ function cellText(cell, patch) {
 const isLast = (piece, { patch, anchor }) =>
   Number(piece.dataset.anchor) === anchor && (patch === null || Number(piece.dataset.patch) === patch);
 
-/** Draws the full square that earned the bonus. */
+/** The mark on the full square that earned the bonus. */
 function bonusMark(layout, side) {
   for (let corner = 0; corner < SIZE * SIZE; corner += 1) {
     const [row, column] = [Math.floor(corner / SIZE), corner % SIZE];
@@ -210,7 +207,7 @@ function isFull(layout, top, left, side) {
   return true;
 }
 
-/** The number of a move in a line of play, on the first cell of its piece. */
+/** The number of a move in a line, on the first cell of its piece. */
 function ghostNumber(number, { cells: [[row, column]] }) {
   const x = (column + 0.5) * CELL;
   const y = (row + 0.5) * CELL;

@@ -1,4 +1,4 @@
-/** The circle of patches around the track in pictures of the table; on the screen it is the row of offers. */
+/** The circle of patches around the track, in pictures of the table; on the screen it is the row of offers. */
 
 import { svg } from "../elements.js";
 import { CELL, pieceOfCloth } from "./fabric.js";

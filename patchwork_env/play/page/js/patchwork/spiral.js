@@ -1,4 +1,4 @@
-/** The geometry of the track: spaces of equal length along a spiral that winds inward, clockwise. */
+/** The geometry of the track: spaces of equal length along an inward, clockwise spiral. */
 
 const OUTER = 92;
 const PITCH = 24.5;
@@ -29,7 +29,7 @@ const turnedAt = (() => {
 const point = (turned, radius) => [Math.cos(START + turned) * radius, Math.sin(START + turned) * radius];
 
 /**
- * The middle of a space, 0-53, and the direction outward there as an angle.
+ * The middle of a space, 0-53, and the outward direction as an angle.
  * @returns {[number, number, number]}
  */
 export function centreOf(space) {
@@ -38,7 +38,7 @@ export function centreOf(space) {
   return [...point(turned, radiusAt(turned)), START + turned];
 }
 
-/** The outline of a space as a path; the last one is a round in the middle. */
+/** The outline of a space as a path; the last space is the circle in the middle. */
 export function spacePath(space) {
   if (space >= LAST) return `M0-${CENTRE_RADIUS}a${CENTRE_RADIUS} ${CENTRE_RADIUS} 0 1 1-.01 0z`;
   const [from, to] = [turnedAt[space], turnedAt[space + 1]];
@@ -54,7 +54,7 @@ export function spacePath(space) {
   return `M${text(outer[0])}${arc(outer)}L${text(inner[0])}${arc(inner)}Z`;
 }
 
-/** A curve through the middle one of three points. */
+/** A quadratic curve through three points. */
 function arc([start, middle, end]) {
   const control = [0, 1].map((axis) => 2 * middle[axis] - (start[axis] + end[axis]) / 2);
   return `Q${text(control)} ${text(end)}`;

@@ -1,4 +1,4 @@
-/** The table of Patchwork: shows positions, holds the hand, and handles clicks and keys. */
+/** The table of Patchwork: shows positions, and handles clicks, drags and keys. */
 
 import { draggable } from "../drag.js";
 import { element, reducedMotion, svg } from "../elements.js";
@@ -137,7 +137,7 @@ export class Table {
     this.#arrange();
   }
 
-  /** The player with the large quilt: the only person, or the player to move where space is scarce. */
+  /** Places the large quilt: that of the only person, or on narrow windows of the player to move. */
   #arrange() {
     const { session } = this.#app;
     const follows = NARROW.matches && (session.exploring || !isAlone(session));
@@ -180,9 +180,7 @@ export class Table {
     this.quilts.forEach((quilt, player) => quilt.ghosts(ghosts[player]));
   }
 
-  /**
-   * Draws the placements of moves from here on; whose they are follows from their order only for the first.
-   */
+  /** Draws moves as ghosts. Only the player of the first follows from the position; others come with `player`. */
   preview(words) {
     const moves = words.map((word) =>
       typeof word === "string" ? { word, player: this.#position.player } : word,
@@ -209,7 +207,7 @@ export class Table {
 
   // --- moving ---
 
-  /** Where the piece of a move comes from on the screen: the hand that dropped it, or its card. */
+  /** The box on the screen from which the piece of a move flies: that of the drag, or its card. */
   #source(position, before) {
     const move = parseWord(position.word);
     if (move.kind === "advance") return null;

@@ -1,4 +1,4 @@
-/** The time track as a spiral of ribbon. */
+/** The time track, drawn as a spiral. */
 
 import { element, svg } from "../elements.js";
 import { t } from "../language.js";
@@ -44,7 +44,7 @@ export class Track {
 
   /**
    * @param {object} position
-   * @param {string[]} names the players'
+   * @param {string[]} names of the players
    */
   show({ state, player }, names) {
     this.drawing.setAttribute(
@@ -61,7 +61,7 @@ export class Track {
     this.#tokens[player]?.parentNode.append(this.#tokens[player]);
   }
 
-  /** Puts a token on a space; two on the same space lie beside each other. */
+  /** Puts a token on a space; two tokens on one space are side by side. */
   place(player, space) {
     this.#shown[player] = space;
     this.#tokens.forEach((drawn, index) => {

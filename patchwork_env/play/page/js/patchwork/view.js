@@ -1,4 +1,4 @@
-/** The table of Patchwork: both quilts, the track with the circle of patches, the offers and the hand. */
+/** The view of Patchwork. */
 
 import { viewOf } from "../table_view.js";
 import { Table } from "./table.js";
@@ -6,7 +6,6 @@ import * as words from "./words.js";
 
 /** @type {import("../view.js").View} */
 export const view = {
-  name: "patchwork",
   numPlayers: () => 2,
   setUp: [
     {

@@ -1,4 +1,4 @@
-/** Moves of Patchwork in words and small pictures, for the status, lists of moves and screen readers. */
+/** Moves of Patchwork in words and small pictures. */
 
 import { icon } from "../elements.js";
 import { number, product, t } from "../language.js";
@@ -46,7 +46,7 @@ export function moveLabel({ word }, { components }) {
   return t(`patchwork.move.${move.kind}`, termsOf(move, components));
 }
 
-/** The patch of a move as it lies, and the cell of its upper left corner. */
+/** The patch of a move in its orientation, and the cell of its top-left corner. */
 export function drawMove({ word }, { components }) {
   const { kind, patch = SPECIAL_PATCH, orientation = 0, anchor } = parseWord(word);
   if (kind === "advance") return [icon("advance"), t("patchwork.advance")];

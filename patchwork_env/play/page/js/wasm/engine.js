@@ -1,4 +1,4 @@
-/** The rules and agents of both games over WebAssembly, with the functions of the interface `Backend`. */
+/** The rules and agents of both games in WebAssembly, with the functions of `Backend`. */
 
 import { Module } from "./module.js";
 import { Nmbr9 } from "./nmbr9.js";
@@ -20,7 +20,7 @@ export class Engine {
   load(name) {
     oneOf(name, Object.keys(GAMES), "game");
     this.games[name] ??= Module.load(name, this.read).then((module) => new GAMES[name](module));
-    this.games[name].catch(() => delete this.games[name]); // the next one tries again
+    this.games[name].catch(() => delete this.games[name]); // the next call loads it again
     return this.games[name];
   }
 
@@ -66,7 +66,7 @@ export class Engine {
     return { action, word: game.word(action) };
   }
 
-  /** Ever deeper analyses; nothing else may be asked for in between. */
+  /** Deeper and deeper analyses; no other function may be called in between. */
   async *analyse(notation, { agent, lines = DEFAULT_LINES } = {}) {
     const game = await this.at(notation);
     const budget = agent ? agentOf(game, agent).analysis : game.module.facts.analysis;
@@ -74,7 +74,7 @@ export class Engine {
     yield* game.analyses(budget, lines);
   }
 
-  /** The game of a notation, not over, with all its moves played. */
+  /** The game after the moves of a notation; throws if it is over. */
   async at(notation) {
     const game = await this.load(nameOf(notation));
     await game.module.weighed();
@@ -89,7 +89,8 @@ function nameOf(notation) {
 }
 
 /**
- * Plays a whole game; calls `tell` for the start and for every step. Returns the canonical notation.
+ * Plays the moves of a notation; calls `tell` for the start and after every move. Returns the canonical
+ * notation.
  * @param {(ply: number, step?: {action: number, word: string, mover: number}) => void} tell
  */
 function replay(game, notation, tell = () => {}) {
@@ -108,7 +109,7 @@ function replay(game, notation, tell = () => {}) {
   );
 }
 
-/** Names the move in the message of an error. */
+/** Adds the number of the move to the message of an error. */
 function inMove(number, playIt) {
   try {
     return playIt();

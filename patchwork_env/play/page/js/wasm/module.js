@@ -1,8 +1,8 @@
-/** A compiled module: its functions, and the arrays and records in its memory. */
+/** A compiled module: its functions, and the arrays and the record in its memory. */
 
 import { refuse } from "./texts.js";
 
-/** Functions that WebAssembly has no instructions for. */
+/** Functions for which WebAssembly has no instructions. */
 const MATHEMATICS = { exp: Math.exp, expf: (x) => Math.fround(Math.exp(x)), pow: Math.pow };
 const KINDS = {
   i1: Int8Array,
@@ -17,7 +17,7 @@ const KINDS = {
   f8: Float64Array,
 };
 
-/** An instance of code that uses vectors of 128 bits, which browsers have had since 2021 to 2023. */
+/** An instance of the code. It needs SIMD, which browsers have had since 2021 to 2023. */
 async function instantiate(code) {
   try {
     return (await WebAssembly.instantiate(code, { env: MATHEMATICS })).instance;
@@ -29,7 +29,7 @@ async function instantiate(code) {
 
 export class Module {
   /**
-   * @param {object} facts what the build knows: places of arrays, fields of a record, components, agents
+   * @param {object} facts from the build: arrays, fields of the record, components, agents
    * @param {WebAssembly.Exports} functions
    * @param {(name: string) => Promise<ArrayBuffer>} read reads one of the module's files
    */
@@ -52,10 +52,10 @@ export class Module {
     return module;
   }
 
-  /** Resolves when the weights are there, which agents need and the rules do not. */
+  /** Resolves when the weights are loaded; agents need them, rules do not. */
   weighed() {
     this.weights ??= this.read(this.facts.weights.file).then((stored) => this.#takeWeights(stored));
-    this.weights.catch(() => (this.weights = null)); // the next one tries again
+    this.weights.catch(() => (this.weights = null)); // the next call loads them again
     return this.weights;
   }
 
@@ -64,13 +64,13 @@ export class Module {
     memory.set(new Uint8Array(stored), this.base + this.facts.weights.offset);
   }
 
-  /** The numbers of an array of the module; they are valid until the next call of a function. */
+  /** A view of an array of the module, valid until the next call of a function. */
   array(name) {
     const { offset, type, count } = this.facts.arrays[name];
     return new KINDS[type](this.functions.memory.buffer, this.base + offset, count);
   }
 
-  /** The first numbers of an array, as an array of its own. */
+  /** A copy of the first numbers of an array. */
   first(name, count) {
     return Array.from(this.array(name).subarray(0, count), Number);
   }
@@ -89,7 +89,7 @@ export class Module {
     return this.array("states").slice();
   }
 
-  /** Puts a copy from `state()` back. */
+  /** Restores a copy from `state()`. */
   restore(state) {
     this.array("states").set(state);
   }
@@ -101,7 +101,7 @@ export class Module {
     new KINDS[type](this.functions.memory.buffer, start, numbers.length).set(numbers);
   }
 
-  /** Starts the module's random stream: a seed of 64 bits, in two halves. */
+  /** Starts the module's random stream. @param {bigint} seed of 64 bits */
   seed(seed) {
     this.functions.seed_stream(Number(seed >> 32n), Number(seed & 0xffffffffn));
   }

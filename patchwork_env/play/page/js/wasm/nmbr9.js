@@ -1,4 +1,4 @@
-/** One game of NMBR 9 in a module: set-ups, moves, words and positions. */
+/** The game of NMBR 9 in a module: set-ups, moves, words and positions. */
 
 import { Deepening } from "./nmbr9_analysis.js";
 import { FIELDS, FORMAT, moveText, parseMove } from "../nmbr9/notation.js";
@@ -27,7 +27,7 @@ export class Nmbr9 {
     this.fields = FIELDS;
   }
 
-  /** Sets up a new game; returns the fields of its set-up. */
+  /** Starts a new game; returns the fields of its set-up. */
   begin({ seed, players, order, deck, rounds }) {
     const { numbers, components } = this.module.facts;
     const number = wholeNumber(players ?? 1, 1, components.players, "players");
@@ -47,7 +47,7 @@ export class Nmbr9 {
     return { players: String(number), order: known, rounds: String(length), deck: dealt };
   }
 
-  /** Sets up the game of the fields of a set-up; returns them as they are usually written. */
+  /** Starts the game of a set-up; returns its fields in canonical form. */
   beginWith({ players, order, rounds, deck }) {
     const [number, length] = [parseNumber(players), parseNumber(rounds)];
     return this.begin({ players: number, order, rounds: length, deck: parseNumbers(deck) });
@@ -93,7 +93,7 @@ export class Nmbr9 {
     return this.isOver() ? [...scores.keys()].filter((player) => scores[player] === best) : [];
   }
 
-  /** The table of the position. */
+  /** The `state` of the position. */
   table() {
     const [players, digit, order] = [this.module.field("num_players"), this.digit(), this.order()];
     return {
@@ -114,7 +114,7 @@ export class Nmbr9 {
     return this.components.orders[this.module.field("order")];
   }
 
-  /** The digit of the tile to be placed; null if a tile is to be chosen or the game is over. */
+  /** The digit of the tile to place; null if a tile must be chosen or the game is over. */
   digit() {
     return digitOrNull(this.isOver() ? NO_DIGIT : this.functions.digit_to_place());
   }
@@ -124,13 +124,13 @@ export class Nmbr9 {
     return new Deepening(this, budget).analyses(most);
   }
 
-  /** The digits that may be chosen. */
+  /** The digits to choose from. */
   choices() {
     const legal = this.module.first("actions", this.functions.legal_actions());
     return legal.map((action) => action - this.components.encoding.choose);
   }
 
-  /** How many tiles of each digit are still to come, or may still be chosen. */
+  /** The number of remaining tiles of each digit. */
   left(order) {
     if (order === FREE) {
       this.functions.count_supply(this.isOver() ? 0 : this.player());
@@ -145,14 +145,14 @@ export class Nmbr9 {
     return this.module.field("deck").slice(0, this.module.field("num_cards"));
   }
 
-  /** The cards that players know, in their order; in free order all tiles, ascending. */
+  /** The cards that players know, in order; in free order all tiles, ascending. */
   knownDeck(order) {
     const [round, rounds] = [this.module.field("round"), this.module.field("num_rounds")];
     const known = { free: Infinity, known: rounds, unknown: Math.min(round + 1, rounds) };
     return this.deck().slice(0, known[order]);
   }
 
-  /** The top-left corner of the current player's first tile; null if there is no tile yet. */
+  /** The top-left corner of the current player's first tile; null before it. */
   corner() {
     const player = this.player();
     if (!this.functions.num_placed(player)) return null;
@@ -180,7 +180,6 @@ export class Nmbr9 {
 
 const digitOrNull = (digit) => (digit === NO_DIGIT ? null : digit);
 
-/** The digits of a deck. */
 function checkDeck(deck, most) {
   const digits = wholeNumbers(deck, 0, NO_DIGIT - 1, "a card of the deck");
   if (digits.length >= 1 && digits.length <= most) return digits;

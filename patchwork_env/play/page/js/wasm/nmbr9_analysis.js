@@ -1,12 +1,12 @@
-/** An analysis of NMBR 9 that gets ever deeper: rollouts of the best placements, again and again. */
+/** An analysis of NMBR 9 with increasing depth: rollouts of the best placements, by sequential halving. */
 
 import { refuse } from "./texts.js";
 
 export class Deepening {
   /**
    * @param {import("./nmbr9.js").Nmbr9} game not over
-   * @param {{evaluations: number, results: number, seed: number}} budget the placements to evaluate, about how
-   *   many results to show on the way, and the seed of the decks
+   * @param {{evaluations: number, results: number, seed: number}} budget the placements to evaluate, the
+   *   approximate number of results to show, and the seed of the decks
    */
   constructor(game, budget) {
     if (game.order() === "free") refuse("the champion places tiles as they come; it does not choose digits");
@@ -17,7 +17,7 @@ export class Deepening {
     this.means = new Map();
   }
 
-  /** Analyses as the page draws them, from the side of player 0. */
+  /** Analyses from the view of player 0. */
   *analyses(most) {
     const points = (score, player) => score + this.functions.expected_points(player);
     const expected = this.game.scores().map(points);
@@ -33,7 +33,7 @@ export class Deepening {
     yield { ...latest, done: true };
   }
 
-  /** Lines of the best placements, after ever more rollouts; each round of halving has an equal share. */
+  /** Lines of the best placements after more and more rollouts; each round of halving has an equal share. */
   *rounds() {
     const { module } = this.game;
     module.seed(BigInt(this.budget.seed));
@@ -55,7 +55,7 @@ export class Deepening {
     }
   }
 
-  /** The current lines of all candidates; dropped ones keep their distance to the best. */
+  /** The present lines of all candidates; dropped ones keep their distance to the best. */
   lines(considered, rollouts) {
     const sums = this.game.module.first("work.sums", considered);
     const actions = [...this.game.module.first("work.actions", considered)];

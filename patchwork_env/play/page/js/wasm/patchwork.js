@@ -1,4 +1,4 @@
-/** One game of Patchwork in a module: set-ups, moves, words, positions and analyses. */
+/** The game of Patchwork in a module: set-ups, moves, words and positions. */
 
 import { Deepening } from "./patchwork_analysis.js";
 import { placementOf, SPECIAL_PATCH } from "../patchwork/actions.js";
@@ -27,7 +27,7 @@ export class Patchwork {
     this.fields = FIELDS;
   }
 
-  /** Sets up a new game; returns the fields of its set-up. */
+  /** Starts a new game; returns the fields of its set-up. */
   begin({ seed, variant, circle, first_player: first }) {
     const { variants, patches, players } = this.components;
     const print = oneOf(variant ?? variants[0], variants, "variant");
@@ -43,12 +43,12 @@ export class Patchwork {
     return { variant: print, first: String(this.player()), circle: this.circle().join(",") };
   }
 
-  /** Sets up the game of the fields of a set-up; returns them as they are usually written. */
+  /** Starts the game of a set-up; returns its fields in canonical form. */
   beginWith({ variant, first, circle }) {
     return this.begin({ variant, first_player: parseNumber(first), circle: parseNumbers(circle) });
   }
 
-  /** The patches that are left, clockwise from the token. */
+  /** The remaining patches, clockwise from the token. */
   circle() {
     return this.module.field("circle").slice(0, this.module.field("num_patches"));
   }
@@ -77,13 +77,13 @@ export class Patchwork {
     return player;
   }
 
-  /** Remembers which patch covers which cells of a quilt. */
+  /** Records the patch of an action on the cells of a quilt. */
   cover(quilt, offered, action) {
     const { patch, cells } = this.covered(action, offered);
     for (const cell of cells) quilt[cell] = patch;
   }
 
-  /** The patch that an action places, and the cells that it covers. */
+  /** The patch of an action, and the cells that it covers. */
   covered(action, offered = this.offered()) {
     const { encoding, patches, size } = this.components;
     if (action >= encoding.special) return { patch: SPECIAL_PATCH, cells: [action - encoding.special] };
@@ -109,7 +109,7 @@ export class Patchwork {
     return this.isOver() ? [this.functions.winner()] : [];
   }
 
-  /** The table of the position. */
+  /** The `state` of the position. */
   table() {
     const { variants, track } = this.components;
     const [variant, positions] = [variants[this.module.field("variant")], this.module.field("position")];
@@ -128,7 +128,7 @@ export class Patchwork {
     };
   }
 
-  /** The player in a field; null if it is nobody. */
+  /** The player in a field; null if there is none. */
   owner(field) {
     const player = this.module.field(field);
     return player < this.components.players ? player : null;
@@ -139,7 +139,7 @@ export class Patchwork {
     return new Deepening(this, budget).analyses(most);
   }
 
-  /** The words of other legal actions that lead to the same position up to turns and flips of the quilt. */
+  /** The words of other legal actions that lead to an equivalent position: a turned or flipped quilt. */
   alike(action) {
     const quilt = this.quilts[this.player()].map((patch) => patch !== EMPTY);
     const turns = symmetries(this.components.size).filter((turn) =>
@@ -157,7 +157,7 @@ export class Patchwork {
     return legal.filter(isAlike).map((other) => this.word(other));
   }
 
-  /** A line of play in words; the game is left as it was. */
+  /** The words of a line of play; the game does not change. */
   words(actions) {
     const state = this.module.state();
     const words = actions.map((action) => {
@@ -170,7 +170,7 @@ export class Patchwork {
   }
 }
 
-/** For each turn and flip of a square, which cell each cell becomes; the first one leaves all in place. */
+/** The turns and flips of a square: for each cell its new cell. The first is the identity. */
 function symmetries(size) {
   const last = size - 1;
   const turn = (cells) => cells.map((_, cell) => cells[(cell % size) * size + last - Math.floor(cell / size)]);
@@ -180,7 +180,7 @@ function symmetries(size) {
   return [...turned, ...turned.map(flip)];
 }
 
-/** The patches of a circle, which must hold each patch once and the 1x2 patch last. */
+/** Validates a circle: each patch once, and the 1x2 patch last. */
 function checkCircle(circle, count) {
   const patches = wholeNumbers(circle, 0, count - 1, "a patch in the circle");
   if (patches.length !== count || new Set(patches).size !== count) {

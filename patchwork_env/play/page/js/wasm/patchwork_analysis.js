@@ -1,4 +1,4 @@
-/** An analysis of Patchwork with increasing depth: one tree that keeps growing. */
+/** An analysis of Patchwork with increasing depth, in one growing tree. */
 
 const FIGURES = 6;
 
@@ -6,8 +6,8 @@ export class Deepening {
   /**
    * @param {import("./patchwork.js").Patchwork} game not over
    * @param {{simulations: number, effort: number, to_solve: number, first: number, share: number,
-   *   step: number}} budget the most simulations, effort, and quilts for the solver; the effort of the first
-   *   results, the effort for each quilt of the solver, and the most effort between two results
+   *   step: number}} budget limits of simulations, effort, and quilts for the solver; the effort before the
+   *   first result, per quilt of the solver, and at most between two results
    */
   constructor(game, budget) {
     this.game = game;
@@ -19,7 +19,7 @@ export class Deepening {
     this.added = this.tried = 0;
   }
 
-  /** Analyses as the page draws them, from the side of player 0. */
+  /** Analyses from the view of player 0. */
   *analyses(most) {
     let [depth, latest] = [0, null];
     for (const lines of this.rounds()) {
@@ -33,7 +33,7 @@ export class Deepening {
     yield { ...latest, done: true };
   }
 
-  /** The lines of the search, again and again. */
+  /** The lines of the search, with increasing effort. */
   *rounds() {
     this.restart();
     for (let reached = this.budget.first, done = false; !done; reached *= 2) {
@@ -51,7 +51,7 @@ export class Deepening {
     }
   }
 
-  /** The efforts up to the next one at which to show results. */
+  /** The efforts at which to show results. */
   *steps(reached) {
     const { step } = this.budget;
     for (let effort = this.functions.effort() + step; effort < reached; effort += step) yield effort;
@@ -89,8 +89,8 @@ export class Deepening {
   }
 
   /**
-   * The lines of all actions for the player to move, the best first. An action that the solver
-   * knows to win is shown to win.
+   * The lines of all actions, the best first, from the view of the player to move. An action that the solver
+   * proved to win is shown to win.
    */
   lines() {
     if (this.functions.legal_actions() === 1) return [this.forcedLine()];
@@ -145,6 +145,6 @@ export class Deepening {
   }
 }
 
-/** Lines none of which looks better than the first, unless it is exact: see `without_luck` in Python. */
+/** Lines with win probabilities limited to that of the first, unless exact: `without_luck` in Python. */
 const withoutLuck = (lines) =>
   lines.map((line) => (line.exact ? line : { ...line, win: Math.min(line.win, lines[0].win) }));

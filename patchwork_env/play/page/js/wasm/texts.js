@@ -1,45 +1,45 @@
-/** Games as text: the common part of both notations, and checks of arguments. */
+/** The common part of both notations, and checks of arguments. */
 
 import { BackendError } from "../backend.js";
 
-/** Stops with a message for people. */
+/** Throws an error with a message for users. */
 export function refuse(message) {
   throw new BackendError(message);
 }
 
-/** A value as text for a message, not longer than a line. */
+/** A value as text for a message, truncated to 60 characters. */
 export function shorten(value) {
   const text = typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value));
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
-/** @returns {number} a whole number between two others, both allowed */
+/** Validates an integer from `lowest` to `highest`. */
 export function wholeNumber(value, lowest, highest, what) {
   if (Number.isInteger(value) && value >= lowest && value <= highest) return value;
   return refuse(`${what} is ${shorten(value)}; allowed are ${lowest} to ${highest}`);
 }
 
-/** One of some texts. */
+/** Validates one of some texts. */
 export function oneOf(value, allowed, what) {
   if (allowed.includes(value)) return value;
   return refuse(`${what} is ${shorten(value)}; allowed are ${allowed.join(", ")}`);
 }
 
-/** A list of whole numbers. */
+/** Validates a list of integers. */
 export function wholeNumbers(values, lowest, highest, what) {
   if (!Array.isArray(values)) return refuse(`${what} must list numbers, not ${shorten(values)}`);
   return values.map((value) => wholeNumber(value, lowest, highest, what));
 }
 
-/** A number written in decimal digits. */
+/** Parses an integer in decimal digits. */
 export function parseNumber(text) {
   return /^[0-9]{1,15}$/.test(text) ? Number(text) : refuse(`${shorten(text)} in the set-up is not a number`);
 }
 
-/** Numbers with commas between them, or `-` for none. */
+/** Parses integers with commas between them, or `-` for none. */
 export const parseNumbers = (text) => (text === "-" ? [] : text.split(",").map(parseNumber));
 
-/** The seed of random numbers, 0 to 2**64 - 1, as a number or in digits; a fresh one by default. */
+/** Validates a seed, 0 to 2**64 - 1, as a number or in digits; a random one by default. */
 export function seedOf(value) {
   if (value === undefined || value === null) return crypto.getRandomValues(new BigUint64Array(1))[0];
   const isSeed = typeof value === "bigint" || Number.isInteger(value) || /^[0-9]{1,20}$/.test(value);
@@ -48,11 +48,10 @@ export function seedOf(value) {
   return refuse(`seed is ${shorten(String(value))}; allowed are 0 to 2**64 - 1`);
 }
 
-/** The words of a game. */
 export const wordsOf = (text) => text.split(/\s+/).filter(Boolean);
 
 /**
- * Reads a game: the fields of its set-up, and its words.
+ * Parses a game: the fields of its set-up, and its words.
  * @param {string} format the name of the notation
  * @param {string[]} fields the fields of a set-up
  * @param {string} text
@@ -73,7 +72,7 @@ export function parseGame(format, fields, text) {
   return { fields: given, words: words.slice(parts.length) };
 }
 
-/** Writes a game, the inverse of `parseGame`. */
+/** The notation of a game, the inverse of `parseGame`. */
 export function gameText(format, fields, words) {
   const parts = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
   return `${[format, ...parts].join(" ")}\n${words.join(" ")}\n`;
