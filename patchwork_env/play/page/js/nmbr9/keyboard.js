@@ -1,10 +1,8 @@
 /** Keyboard control of the table. */
 
+import { ARROWS, focusCell } from "../game_table.js";
 import { anchorAt } from "../pointing.js";
 import { STRIDE } from "./actions.js";
-import { placeText } from "./hand_panel.js";
-
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * @param {import("./table.js").Table} table
@@ -41,7 +39,7 @@ function withTile(table, event) {
     default:
       return false;
   }
-  focusGhost(table);
+  table.focusGhost();
   return true;
 }
 
@@ -54,16 +52,6 @@ function arrow(table, event) {
   const target = from === null ? (hand.best[0] ?? board.middle) : from + rows * STRIDE + columns;
   if (!board.cell(target)) return true;
   if (!hand.isEmpty) hand.aim(target);
-  focusCell(board, target, hand.isEmpty ? "" : placeText(hand));
+  focusCell(board, target, hand.isEmpty ? "" : table.placeText());
   return true;
-}
-
-/** Focuses the ghost, so that a screen reader announces its place and whether it fits. */
-function focusGhost({ hand, board }) {
-  if (hand.anchor !== null) focusCell(board, hand.anchor, placeText(hand));
-}
-
-function focusCell(board, anchor, note) {
-  board.point(anchor, note);
-  board.cell(anchor)?.focus({ preventScroll: true });
 }

@@ -2,10 +2,11 @@
 
 import { draggable } from "../drag.js";
 import { element, setAttribute } from "../elements.js";
+import { GameTable } from "../game_table.js";
 import { number, t } from "../language.js";
 import { fly } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
-import { followPointer, isPlaced } from "../pointing.js";
+import { followPointer } from "../pointing.js";
 import { chooseAction, parseWord, placementsOf, STRIDE } from "./actions.js";
 import { Board } from "./board.js";
 import { Hand } from "./hand.js";
@@ -16,30 +17,20 @@ import { Plate } from "./plate.js";
 import { Supply } from "./supply.js";
 import { groundOf, movedTo, shapeOf, surfaceOf, tilePicture } from "./tiles.js";
 
-export class Table {
-  #app;
-  #root;
-  #position = null;
-  #previewed = [];
-  #motion = new AbortController();
-  #dropped = null;
-
+export class Table extends GameTable {
   /**
    * @param {HTMLElement} root
    * @param {import("../view.js").App} app
    */
   constructor(root, app) {
     const { components } = app;
-    this.#app = app;
-    this.#root = root;
-    this.hand = new Hand(components);
+    super(root, app, new Hand(components));
     this.panel = new HandPanel(components, this.hand, () => this.#taken());
     this.supply = new Supply(components, (digit) => this.choose(digit));
     this.boards = [];
     this.plates = [];
     this.sides = element("div", { class: "tables" });
     root.append(this.sides, this.panel.element, this.supply.element);
-    this.hand.addEventListener("change", () => this.#drawHand());
     draggable(this.panel.piece, this.#holder());
     draggable(this.panel.card, this.#holder());
   }
@@ -49,8 +40,8 @@ export class Table {
     return {
       hand: this.hand,
       area: () => ({ box: this.board.box, stride: STRIDE, ...this.board.area }),
-      drawing: () => tilePicture(this.#app.components, this.hand.digit, this.hand.orientation, 0),
-      drop: (anchor, box) => this.#place(anchor, box),
+      drawing: () => tilePicture(this.components, this.hand.digit, this.hand.orientation, 0),
+      drop: (anchor, box) => this.drop(anchor, box),
       take: () => !this.hand.isEmpty,
     };
   }
@@ -59,7 +50,7 @@ export class Table {
   #seat(players) {
     this.boards = Array.from(
       { length: players },
-      (_, player) => new Board(this.#app.components, player, (...cell) => this.#clicked(...cell)),
+      (_, player) => new Board(this.components, player, (...cell) => this.clicked(...cell)),
     );
     this.plates = this.boards.map((board) => new Plate(board.player));
     this.sides.replaceChildren(
@@ -73,32 +64,15 @@ export class Table {
   }
 
   close() {
-    this.#motion.abort();
-    this.#root.removeAttribute("data-over");
+    super.close();
+    this.root.removeAttribute("data-over");
   }
 
-  /** The table of the player to move. */
-  get board() {
-    return this.boards[this.#position.player ?? 0];
-  }
+  // --- showing ---
 
-  // --- showing ---------------------------------------------------------------------------------------------
-
-  async show(position, { animate = false, before = null } = {}) {
-    this.#motion.abort();
-    const { signal } = (this.#motion = new AbortController());
-    const from = animate && before ? this.#source() : null;
-    this.#dropped = null;
-    this.#previewed = [];
-    this.#position = position;
+  draw(position, smooth) {
+    const { session } = this.app;
     if (this.boards.length !== position.state.players) this.#seat(position.state.players);
-    this.#draw(position, animate);
-    this.hand.begin(position, this.#app.mayMove());
-    if (from) await this.#flight(position, from, signal);
-  }
-
-  #draw(position, smooth) {
-    const { session } = this.#app;
     this.boards.forEach((board, player) => {
       const name = nameOf(session, player);
       const mayGrow = !position.over && (session.exploring || session.seats[player]?.kind === "person");
@@ -107,8 +81,8 @@ export class Table {
     });
     const near =
       isAlone(session) && !session.exploring
-        ? this.#app.perspective()
-        : (position.player ?? this.#app.perspective());
+        ? this.app.perspective()
+        : (position.player ?? this.app.perspective());
     this.sides.classList.toggle("even", !isAlone(session));
     [...this.sides.children].forEach((side, player) => {
       side.classList.toggle("near", player === near);
@@ -116,27 +90,18 @@ export class Table {
     });
   }
 
-  #drawHand() {
-    const position = this.#position;
-    if (!position) return;
-    setAttribute(this.#root, "data-over", position.over);
+  drawHand() {
+    const { position } = this;
+    setAttribute(this.root, "data-over", position.over);
     this.panel.element.hidden = this.supply.element.hidden = position.over;
     this.panel.show(position);
     this.supply.show(position, this.hand.digits);
     for (const board of this.boards)
       board.element.classList.toggle("open", !this.hand.isEmpty && board === this.board);
-    this.#drawGhosts();
+    this.drawGhosts();
   }
 
-  #drawGhosts() {
-    const { hand } = this;
-    const ghosts = this.boards.map(() => []);
-    for (const ghost of this.#previewed) ghosts[ghost.player].push(ghost);
-    if (!hand.isEmpty && hand.anchor !== null) ghosts[this.#position.player].push(this.#handGhost());
-    this.boards.forEach((board, player) => board.ghosts(ghosts[player]));
-  }
-
-  #handGhost() {
+  handGhost() {
     const { digit, orientation, anchor } = this.hand;
     const { level } = this.hand.groundAt(anchor);
     const place = { digit, orientation, row: Math.floor(anchor / STRIDE), column: anchor % STRIDE };
@@ -152,69 +117,53 @@ export class Table {
   /** Draws moves as ghosts. */
   preview(words) {
     const texts = words.map((move) => move.word ?? move);
-    this.#previewed = placementsOf(this.#position, texts).map((ghost, index) => {
-      const { cells } = shapeOf(this.#app.components, ghost.digit, ghost.orientation);
-      const surface = surfaceOf(this.#position.state.tables[ghost.player]);
+    this.previewed = placementsOf(this.position, texts).map((ghost, index) => {
+      const { cells } = shapeOf(this.components, ghost.digit, ghost.orientation);
+      const surface = surfaceOf(this.position.state.tables[ghost.player]);
       const { level } = groundOf(surface, movedTo(cells, ghost.row, ghost.column));
       const tag = texts.length > 1 ? number(index + 1) : null;
       return { ...ghost, level: index ? 0 : level, tag, tone: index ? "later" : "hint" };
     });
-    this.#drawGhosts();
+    this.drawGhosts();
   }
 
-  // --- moving ----------------------------------------------------------------------------------------------
+  // --- moving ---
 
   /** The box on the screen from which a tile flies: that of the drag, null after a click, else the card. */
-  #source() {
-    if (this.#dropped) return this.#dropped;
+  source() {
+    if (this.dropped) return this.dropped;
     return this.hand.isEmpty ? this.panel.element.getBoundingClientRect() : null;
   }
 
-  async #flight(position, from, signal) {
-    const move = parseWord(position.word);
-    if (move.kind === "choose") return;
+  async animate(position, before, from, signal) {
+    if (!from || parseWord(position.word).kind === "choose") return;
     const tiles = position.state.tables[position.mover];
     const { row, column, orientation, digit } = tiles.at(-1);
     const board = this.boards[position.mover];
     const corner = board.cell(row * STRIDE + column)?.getBoundingClientRect();
     const tile = board.tile(tiles.length - 1);
     if (!corner || !tile) return;
-    const { height, width } = shapeOf(this.#app.components, digit, orientation);
+    const { height, width } = shapeOf(this.components, digit, orientation);
     tile.style.visibility = "hidden";
     const to = new DOMRect(corner.x, corner.y, corner.width * width, corner.height * height);
-    await fly(tilePicture(this.#app.components, digit, orientation, 0), from, to, signal);
+    await fly(tilePicture(this.components, digit, orientation, 0), from, to, signal);
     tile.style.visibility = "";
   }
 
-  // --- playing ---------------------------------------------------------------------------------------------
+  // --- playing ---
 
   /** Explains why the card gives no tile. */
   #taken() {
     if (this.hand.isEmpty)
-      this.#app.notify({ text: t(this.#position.over ? "nmbr9.reason.over" : "nmbr9.reason.turn") });
+      this.app.notify({ text: t(this.position.over ? "nmbr9.reason.over" : "nmbr9.reason.turn") });
   }
 
   choose(digit) {
-    if (this.hand.digits.has(digit)) this.#app.play(chooseAction(this.#app.components.encoding, digit));
+    if (this.hand.digits.has(digit)) this.app.play(chooseAction(this.components.encoding, digit));
   }
 
-  #clicked(player, anchor, byTouch) {
-    if (this.hand.isEmpty || player !== this.#position.player) return;
-    if (isPlaced(this.hand, anchor, byTouch)) this.place();
-    else if (this.hand.fits(this.hand.anchor)) this.#app.notify({ text: t("page.tapAgain") });
-  }
-
-  /** Places the tile at its ghost, or says why it does not fit there. */
-  place() {
-    const { anchor } = this.hand;
-    if (anchor === null) return;
-    if (this.hand.fits(anchor)) this.#place(anchor, null);
-    else this.#app.notify({ text: placeText(this.hand) });
-  }
-
-  #place(anchor, box) {
-    this.#dropped = box;
-    this.#app.play(this.hand.actionAt(anchor));
+  placeText() {
+    return placeText(this.hand);
   }
 
   key(event) {

@@ -1,9 +1,7 @@
 /** Keyboard control of the table. */
 
-import { t } from "../language.js";
+import { ARROWS, focusCell } from "../game_table.js";
 import { SIZE } from "./actions.js";
-
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
  * @param {import("./table.js").Table} table
@@ -43,7 +41,7 @@ function withPiece(table, event) {
     default:
       return false;
   }
-  focusGhost(table);
+  table.focusGhost();
   return true;
 }
 
@@ -53,7 +51,7 @@ function take(table, slot) {
   if (table.hand.slot === slot || !table.hand.canTake(slot)) card.click();
   else if (table.hand.take(slot)) {
     table.hand.aim(table.hand.firstFit());
-    focusGhost(table);
+    table.focusGhost();
   }
   return true;
 }
@@ -62,24 +60,13 @@ function arrow(table, event) {
   const [rows, columns] = ARROWS[event.key];
   if (!table.hand.isEmpty) {
     table.hand.nudge(rows, columns);
-    focusGhost(table);
+    table.focusGhost();
     return true;
   }
   const cell = event.target.closest?.('[data-role="cell"]');
   if (!cell) return false;
   const [row, column] = [Number(cell.dataset.row) + rows, Number(cell.dataset.column) + columns];
   if (row >= 0 && column >= 0 && row < SIZE && column < SIZE)
-    focusCell(table.quilts[Number(cell.dataset.player)], row * SIZE + column, "");
+    focusCell(table.boards[Number(cell.dataset.player)], row * SIZE + column, "");
   return true;
-}
-
-/** Focuses the ghost, so that a screen reader announces its place and whether it fits. */
-function focusGhost({ hand, quilt }) {
-  if (hand.anchor !== null)
-    focusCell(quilt, hand.anchor, t(hand.fits(hand.anchor) ? "patchwork.fits" : "patchwork.refused"));
-}
-
-function focusCell(quilt, anchor, note) {
-  quilt.point(anchor, note);
-  quilt.cell(anchor).focus({ preventScroll: true });
 }

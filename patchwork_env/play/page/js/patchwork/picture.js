@@ -34,7 +34,7 @@ function track({ position, starting, components, track: { drawing } }, x, y) {
 }
 
 /** A player's name, score, buttons and income above the quilt. */
-function side({ position, plates, quilts }, player, x) {
+function side({ position, plates, boards }, player, x) {
   const { scores, state } = position;
   const facts = [
     t("patchwork.has.buttons", { count: state.buttons[player] }),
@@ -51,6 +51,6 @@ function side({ position, plates, quilts }, player, x) {
       number(scores[player]),
     ),
     svg("text", { class: "picture-facts", x: x + 50, y: GAP + 78 }, facts.join(" · ")),
-    part(quilts[player].drawing, x, GAP + 90, SIDE),
+    part(boards[player].drawing, x, GAP + 90, SIDE),
   );
 }

@@ -2,10 +2,11 @@
 
 import { draggable } from "../drag.js";
 import { element, reducedMotion, svg } from "../elements.js";
+import { GameTable } from "../game_table.js";
 import { t } from "../language.js";
 import { count, fly, walk } from "../motion.js";
 import { isAlone, nameOf } from "../players.js";
-import { followPointer, isPlaced } from "../pointing.js";
+import { followPointer } from "../pointing.js";
 import { parseWord, SIZE, SPECIAL_PATCH } from "./actions.js";
 import { definitions } from "./fabric.js";
 import { Hand } from "./hand.js";
@@ -21,13 +22,7 @@ import { Track } from "./track.js";
 const PLAYERS = [0, 1];
 const NARROW = matchMedia("(max-width: 63.99rem)");
 
-export class Table {
-  #app;
-  #root;
-  #position = null;
-  #previewed = [];
-  #motion = new AbortController();
-  #dropped = null;
+export class Table extends GameTable {
   #closing = new AbortController();
 
   /**
@@ -36,10 +31,8 @@ export class Table {
    */
   constructor(root, app) {
     const { components } = app;
-    this.#app = app;
-    this.#root = root;
-    this.hand = new Hand(components);
-    this.quilts = PLAYERS.map((player) => new Quilt(player, (...cell) => this.#clicked(...cell)));
+    super(root, app, new Hand(components));
+    this.boards = PLAYERS.map((player) => new Quilt(player, (...cell) => this.clicked(...cell)));
     this.plates = PLAYERS.map((player) => new Plate(player));
     this.track = new Track(components);
     this.offers = new Offers(components, (slot) => this.#taken(slot));
@@ -49,7 +42,7 @@ export class Table {
         "section",
         { class: `player player-${player}` },
         this.plates[player].element,
-        this.quilts[player].element,
+        this.boards[player].element,
       ),
     );
     root.append(
@@ -64,67 +57,41 @@ export class Table {
 
   #listen() {
     const { signal } = this.#closing;
-    this.hand.addEventListener("change", () => this.#drawHand());
-    NARROW.addEventListener("change", () => this.#position && this.#arrange(), { signal });
+    NARROW.addEventListener("change", () => this.position && this.#arrange(), { signal });
     const table = {
       hand: this.hand,
-      area: () => ({ box: this.quilt.box, top: 0, left: 0, rows: SIZE, columns: SIZE, stride: SIZE }),
+      area: () => ({ box: this.board.box, top: 0, left: 0, rows: SIZE, columns: SIZE, stride: SIZE }),
       drawing: () => patchDrawing(this.hand.patch, this.hand.shape, 0),
-      drop: (anchor, box) => this.#place(anchor, box),
+      drop: (anchor, box) => this.drop(anchor, box),
       take: (target) => this.#takenUp(target),
     };
     draggable(this.offers.cards, table);
     draggable(this.panel.piece, table);
-    for (const quilt of this.quilts)
-      followPointer(quilt.grid, SIZE, this.hand, () => !this.hand.isEmpty && quilt === this.quilt);
+    for (const quilt of this.boards)
+      followPointer(quilt.grid, SIZE, this.hand, () => !this.hand.isEmpty && quilt === this.board);
   }
 
   close() {
-    this.#motion.abort();
+    super.close();
     this.#closing.abort();
-  }
-
-  get position() {
-    return this.#position;
   }
 
   /** The circle of patches at the start of the game. */
   get starting() {
-    return this.#app.session.line[0].state.circle;
-  }
-
-  get components() {
-    return this.#app.components;
-  }
-
-  /** The quilt of the player to move. */
-  get quilt() {
-    return this.quilts[this.#position.player];
+    return this.app.session.line[0].state.circle;
   }
 
   // --- showing ---
 
-  async show(position, { animate = false, before = null } = {}) {
-    this.#motion.abort();
-    const { signal } = (this.#motion = new AbortController());
-    const from = animate ? this.#source(position, before) : null;
-    this.#dropped = null;
-    this.#previewed = [];
-    this.#position = position;
-    this.#draw(position);
-    this.hand.begin(position, this.#app.mayMove());
-    if (animate && before) await this.#animate(position, before, from, signal);
-  }
-
-  #draw(position) {
-    const { components, session } = this.#app;
+  draw(position) {
+    const { components, session } = this.app;
     const { state } = position;
     const names = PLAYERS.map((player) => nameOf(session, player));
     const last = position.word ? parseWord(position.word) : null;
     for (const player of PLAYERS) {
       const [track, bonus] = [components.track.length, components.bonus.points];
       this.plates[player].show(position, { name: names[player], track, bonus });
-      this.quilts[player].show(state.quilts[player], components, {
+      this.boards[player].show(state.quilts[player], components, {
         name: names[player],
         bonus: state.bonus_owner === player,
         last:
@@ -139,57 +106,50 @@ export class Table {
 
   /** Places the large quilt: that of the only person, or on narrow windows of the player to move. */
   #arrange() {
-    const { session } = this.#app;
+    const { session } = this.app;
     const follows = NARROW.matches && (session.exploring || !isAlone(session));
-    const { player, mover } = this.#position; // player is null when the game is over
-    const near = follows ? (player ?? mover) : this.#app.perspective();
-    this.#root.classList.toggle("even", !isAlone(session) || this.#position.over);
+    const { player, mover } = this.position; // player is null when the game is over
+    const near = follows ? (player ?? mover) : this.app.perspective();
+    this.root.classList.toggle("even", !isAlone(session) || this.position.over);
     this.sides.forEach((side, player) => {
       side.classList.toggle("near", player === near);
       side.classList.toggle("far", player !== near);
     });
   }
 
-  #drawHand() {
-    const position = this.#position;
-    if (!position) return;
+  drawHand() {
+    const { position } = this;
     this.offers.show(position, this.hand);
     this.panel.show({ gain: this.#gain });
     this.panel.element.hidden = position.over;
-    this.#root.classList.toggle("holding", !this.hand.isEmpty);
-    for (const quilt of this.quilts)
-      quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.quilt);
-    this.#drawGhosts();
+    this.root.classList.toggle("holding", !this.hand.isEmpty);
+    for (const quilt of this.boards)
+      quilt.element.classList.toggle("open", !this.hand.isEmpty && quilt === this.board);
+    this.drawGhosts();
   }
 
   get #gain() {
-    const { player, state } = this.#position;
+    const { player, state } = this.position;
     return (
-      Math.min(this.#app.components.track.length, state.positions[1 - player] + 1) - state.positions[player]
+      Math.min(this.components.track.length, state.positions[1 - player] + 1) - state.positions[player]
     );
   }
 
-  #drawGhosts() {
-    const { hand } = this;
-    const ghosts = [[], []];
-    for (const { player, ...ghost } of this.#previewed) ghosts[player].push(ghost);
-    if (!hand.isEmpty && hand.anchor !== null) {
-      const tone = hand.fits(hand.anchor) ? "fits" : "refused";
-      ghosts[this.#position.player].push({ patch: hand.patch, shape: hand.shape, anchor: hand.anchor, tone });
-    }
-    this.quilts.forEach((quilt, player) => quilt.ghosts(ghosts[player]));
+  handGhost() {
+    const { patch, shape, anchor } = this.hand;
+    return { patch, shape, anchor, tone: this.hand.fits(anchor) ? "fits" : "refused" };
   }
 
   /** Draws moves as ghosts. Only the player of the first follows from the position; others come with `player`. */
   preview(words) {
     const moves = words.map((word) =>
-      typeof word === "string" ? { word, player: this.#position.player } : word,
+      typeof word === "string" ? { word, player: this.position.player } : word,
     );
-    this.#previewed = moves.flatMap(({ word, player }, index) => {
+    this.previewed = moves.flatMap(({ word, player }, index) => {
       const move = parseWord(word);
       if (move.kind === "advance") return [];
       const patch = move.patch ?? SPECIAL_PATCH;
-      const piece = move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL;
+      const piece = move.kind === "buy" ? this.components.patches[patch] : SPECIAL;
       return [
         {
           player,
@@ -202,17 +162,17 @@ export class Table {
       ];
     });
     this.panel.advance.classList.toggle("suggested", moves[0]?.word === "+");
-    this.#drawGhosts();
+    this.drawGhosts();
   }
 
   // --- moving ---
 
   /** The box on the screen from which the piece of a move flies: that of the drag, or its card. */
-  #source(position, before) {
+  source(position, before) {
     const move = parseWord(position.word);
     if (move.kind === "advance") return null;
-    if (this.#dropped) return this.#dropped;
-    const own = !this.hand.isEmpty && before?.player === this.#position.player;
+    if (this.dropped) return this.dropped;
+    const own = !this.hand.isEmpty && before?.player === this.position.player;
     if (own) return null;
     const card =
       move.kind === "buy"
@@ -221,7 +181,7 @@ export class Table {
     return card?.getBoundingClientRect() ?? null;
   }
 
-  async #animate(position, before, from, signal) {
+  async animate(position, before, from, signal) {
     const player = position.mover;
     const [start, end] = [before.state.positions[player], position.state.positions[player]];
     if (end > start) this.track.place(player, start);
@@ -241,14 +201,14 @@ export class Table {
     const move = parseWord(position.word);
     if (!from || move.kind === "advance") return;
     const patch = move.patch ?? SPECIAL_PATCH;
-    const piece = this.quilts[position.mover].pieceAt({ patch, anchor: move.anchor });
+    const piece = this.boards[position.mover].pieceAt({ patch, anchor: move.anchor });
     if (!piece) return;
     const shape = oriented(
-      move.kind === "buy" ? this.#app.components.patches[patch] : SPECIAL,
+      move.kind === "buy" ? this.components.patches[patch] : SPECIAL,
       move.orientation ?? 0,
     );
-    const cell = this.quilts[position.mover].box.width / 9;
-    const box = this.quilts[position.mover].cell(move.anchor).getBoundingClientRect();
+    const cell = this.boards[position.mover].box.width / 9;
+    const box = this.boards[position.mover].cell(move.anchor).getBoundingClientRect();
     const to = new DOMRect(box.x, box.y, cell * shape.width, cell * shape.height);
     piece.style.visibility = "hidden";
     await fly(patchDrawing(patch, shape, 0), from, to, signal);
@@ -265,7 +225,7 @@ export class Table {
 
   /** On phones the lower rows of the quilt may lie below the window. */
   #bringIntoView() {
-    this.quilt.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
+    this.board.element.scrollIntoView({ block: "nearest", behavior: reducedMotion() ? "auto" : "smooth" });
   }
 
   #takenUp(target) {
@@ -276,31 +236,16 @@ export class Table {
     return taken;
   }
 
-  #clicked(player, anchor, byTouch) {
-    if (this.hand.isEmpty || player !== this.#position.player) return;
-    if (isPlaced(this.hand, anchor, byTouch)) this.place();
-    else if (this.hand.fits(this.hand.anchor)) this.#say(t("page.tapAgain"));
-  }
-
-  /** Places the piece at its ghost, or says that it does not fit there. */
-  place() {
-    const { anchor } = this.hand;
-    if (anchor === null) return;
-    if (this.hand.fits(anchor)) this.#place(anchor, null);
-    else this.#say(t("patchwork.refused"));
-  }
-
-  #place(anchor, box) {
-    this.#dropped = box;
-    this.#app.play(this.hand.actionAt(anchor));
+  placeText() {
+    return t(this.hand.fits(this.hand.anchor) ? "patchwork.fits" : "patchwork.refused");
   }
 
   advance() {
-    if (this.hand.choices?.advance) this.#app.play(this.#app.components.encoding.advance);
+    if (this.hand.choices?.advance) this.app.play(this.components.encoding.advance);
   }
 
   #say(text) {
-    if (text) this.#app.notify({ text });
+    if (text) this.app.notify({ text });
   }
 
   key(event) {
