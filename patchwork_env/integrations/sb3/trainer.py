@@ -114,7 +114,6 @@ class MaskablePpoTrainer(trainer.Trainer):
         decisions = model.n_steps * model.n_envs
         with self._own_random_numbers():
             model.learn(decisions, self._callbacks, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
-        seconds = time.perf_counter() - began
         if self.self_play is not None:
             self.self_play.add_snapshot_if_due()
         noted = dict(model.logger.name_to_value)
@@ -126,8 +125,8 @@ class MaskablePpoTrainer(trainer.Trainer):
             statistics = part_of(self.config.game, "figures").statistics_of_games(finals)
             metrics |= trainer.prefixed("games", statistics)
             metrics["games/decisions_per_game"] = float(np.mean(lengths))
-        metrics["time/share_of_time_collecting"] = (self._watch.rollout_ended - began) / seconds
-        return metrics | self._losses(noted) | self._count_iteration(self.env.turns - turns, began)
+        speed = self._count_iteration(self.env.turns - turns, began, self._watch.rollout_ended)
+        return metrics | self._losses(noted) | speed
 
     def _losses(self, noted: dict[str, Any]) -> dict[str, float]:
         """Return the losses that MaskablePPO reports; DivergenceError if one or a weight is not finite."""

@@ -34,9 +34,8 @@ _KEPT = 2  # the number of the newest checkpoints that keep these files
 
 def free_folder(base: Path) -> Path:
     """Return the folder ``base``, or ``base-2``, ``base-3`` ... if it is not empty, and print the choice."""
-    for folder in itertools.chain([base], (base.with_name(f"{base.name}-{k}") for k in itertools.count(2))):
-        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-            break
+    names = itertools.chain([base], (base.with_name(f"{base.name}-{k}") for k in itertools.count(2)))
+    folder = next(path for path in names if not path.is_file() and not any(path.glob("*")))
     if folder != base:
         print(f"{base} exists already, so this goes to {folder}", flush=True)
     return folder

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import torch
-
 from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.agents.checkpoints import read_checkpoint
@@ -27,6 +25,7 @@ from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, S
 from patchwork_env.learning import system
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
+from patchwork_env.learning.distributed import one_thread
 from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
@@ -130,15 +129,11 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
 @contextmanager
 def _trainer(config: RunConfig) -> Iterator[Trainer]:
     check_names(config)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the threads of the run share batches, not operations
     system.tune_malloc()
-    try:
+    with one_thread():  # the threads of the run share batches, not operations
         trainer = make_trainer(config)
         with trainer.workers():
             yield trainer
-    finally:
-        torch.set_num_threads(threads)
 
 
 def check_names(config: RunConfig) -> None:

@@ -1,4 +1,4 @@
-"""Plain steps of optimizers and plain returns, written from the papers, for the twins of learners."""
+"""Naive optimizer steps and returns, written from the papers, for comparison with the learners."""
 
 import math
 
@@ -25,7 +25,7 @@ class NaiveAdam:
 
 
 def naive_gradients(loss, parameters, max_norm):
-    """The gradients, shortened to a norm, and their norm before."""
+    """The gradients, clipped to a norm, and their norm before."""
     gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
     gradients = [torch.zeros(()) if gradient is None else gradient for gradient in gradients]
     norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))
@@ -35,8 +35,9 @@ def naive_gradients(loss, parameters, max_norm):
 def naive_returns(promises, explored, result, trace):
     """The returns of Watkins's Q(lambda) by the forward view, all values seen by one player.
 
-    ``promises`` are the values of the best actions. The return of a turn is a mixture of those of the turns
-    from it on; the first one that took another action, or the result of the game, has what is left.
+    ``promises`` are the values of the best actions. The return of a turn is a weighted sum of the values of
+    this and later turns. The first turn that took another action, or the result of the game, has the rest of
+    the weight.
     """
     returns = []
     for turn in range(len(promises)):
@@ -49,7 +50,7 @@ def naive_returns(promises, explored, result, trace):
 
 
 def naive_advantage(decisions, turn, game, discount, decay):
-    """The recursion of generalized advantage estimation along the decisions of whoever moves."""
+    """The recursion of generalized advantage estimation along the decisions of the player who moves."""
     player, got, following, more = decisions.players[turn, game], 0.0, 0.0, 0.0
     for later in range(turn, len(decisions.players)):
         if later > turn and decisions.learner_mask[later, game] and decisions.players[later, game] == player:
@@ -67,14 +68,14 @@ def naive_advantage(decisions, turn, game, discount, decay):
 
 
 def naive_schedule(schedule, progress):
-    """The value of a schedule when a share of the run is over."""
+    """The value of a schedule after a share of the run."""
     if schedule.curve == "geometric":
         return math.exp((1 - progress) * math.log(schedule.start) + progress * math.log(schedule.end))
     return (1 - progress) * schedule.start + progress * schedule.end
 
 
 def means(measured):
-    """The means of what was measured in several steps, by name."""
+    """The means over several steps, by name."""
     plain = [
         {name: float(torch.as_tensor(value).detach()) for name, value in each.items()} for each in measured
     ]

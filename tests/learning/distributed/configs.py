@@ -1,4 +1,4 @@
-"""Small runs of the learners whose games workers play."""
+"""Small runs of algorithms whose games workers can play."""
 
 from tests.learning import same_runs
 from tests.learning.tiny_runs import TINY_RUNS
@@ -10,7 +10,7 @@ CONFIGS = {"td": TD, "solo_td": SOLO_TD, "alphazero": ALPHAZERO}
 
 
 def state_of(trainer):
-    """All that a trainer is but for the games in flight, comparable."""
+    """The comparable state of a trainer without the games in flight."""
     values, arrays = same_runs.state_of(trainer)
     values.pop("in_flight", None)
     return values, {name: array for name, array in arrays.items() if not name.startswith("in_flight")}

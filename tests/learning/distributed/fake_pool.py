@@ -1,4 +1,4 @@
-"""Workers without Ray: their jobs are done in this process, in any order."""
+"""Workers without Ray: jobs run in this process in random order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from patchwork_env.learning.config import load_config
 
 
 class FakePool:
-    """A ``RayPool`` without Ray, which keeps what jobs share."""
+    """A ``RayPool`` without Ray, which records the shared data of jobs."""
 
     def __init__(self):
         self.shared: list = []

@@ -1,4 +1,4 @@
-"""Jobs as tasks of Ray: results, errors, lost processes, and what is left after an early end.
+"""Jobs as tasks of Ray: results, errors, lost processes, and remaining processes after an early end.
 
 Runs where Ray is installed: ``make test-older``.
 """
@@ -82,7 +82,7 @@ def sleep(folder, job):
 
 @contextmanager
 def program(*arguments, folder=ROOT):
-    """A command that is ended with the block, whatever happens."""
+    """A command that is killed at the end of the block."""
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
     process = subprocess.Popen(
         [sys.executable, "-m", *map(str, arguments)], env=environment, stdout=subprocess.PIPE, text=True

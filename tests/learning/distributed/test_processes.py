@@ -1,4 +1,4 @@
-"""Jobs on several processes: results, errors, and what is left when somebody dies."""
+"""Jobs in several processes: results, errors, and remaining processes after a kill."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 
 
 def look(shared, job):
-    """A sum, and whether the process is told of Ctrl-C, which jobs leave to the caller."""
+    """A sum, and whether the process handles Ctrl-C, which jobs leave to the caller."""
     return shared + job, signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 
 
@@ -54,7 +54,7 @@ def threads(shared, job):
 
 
 def alive(pid):
-    """Whether there is such a process that still runs."""
+    """Whether a process with this id still runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -109,7 +109,7 @@ def test_jobs_have_one_thread_and_the_caller_as_many_as_before(workers, monkeypa
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads the states of processes from /proc")
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_no_process_stays_behind(tmp_path, end):
-    """Neither after an error in the middle of long jobs, nor if the parent is killed."""
+    """Neither after an error during long jobs, nor after a kill of the parent."""
     script, folder = tmp_path / "slow.py", tmp_path / "pids"
     script.write_text(SLOW)
     folder.mkdir()

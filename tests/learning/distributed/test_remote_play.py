@@ -1,4 +1,4 @@
-"""What workers play depends on nothing but the run. Needs no Ray: the workers are in this process."""
+"""Games of workers depend only on the run. Needs no Ray: the workers are in this process."""
 
 import subprocess
 import sys
@@ -48,7 +48,7 @@ def of_games(metrics):
 @pytest.mark.slow
 @pytest.mark.parametrize("ahead", ["false", "true"])
 @pytest.mark.parametrize("name", ALL)
-def test_a_run_is_the_same_whoever_plays(paths, name, ahead):
+def test_a_run_is_the_same_with_any_number_of_workers(paths, name, ahead):
     setting = f"cluster.ahead={ahead}"
     state, metrics = play(paths[name], 1, setting)
     other_state, other_metrics = play(paths[name], 3, setting)

@@ -1,4 +1,4 @@
-"""Self-play by actors of Ray on several nodes: killed workers, lost and new nodes, killed drivers.
+"""Self-play by tasks of Ray on several nodes: killed workers, lost and new nodes, killed drivers.
 
 Runs where Ray is installed: ``make test-older``.
 """
@@ -62,9 +62,9 @@ def paths(tmp_path_factory):
 
 @pytest.fixture
 def accident(monkeypatch):
-    """Sets what happens, once, when a job has ended and others are at work.
+    """Sets a function that is called once, after a job has ended while others run.
 
-    It is called again after the next job if it returns False, as nothing could happen.
+    If it returns False, it is called again after the next job.
     """
     planned, watch = [], RayPool._watch
 
@@ -78,7 +78,7 @@ def accident(monkeypatch):
 
 
 def kill():
-    """Kills a worker at work, whose process Ray names after its function; returns whether there is one."""
+    """Kills a busy worker, whose process Ray names after its function; returns whether there was one."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):  # it has ended meanwhile
             if path.read_bytes().startswith(b"ray::_do"):
@@ -93,7 +93,7 @@ def until(condition, seconds=DEADLINE):
         if condition():
             return
         time.sleep(0.05)
-    raise AssertionError("it does not come about")
+    raise AssertionError("the condition stays false")
 
 
 # --- workers and nodes --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ ppo: {num_envs: 8, rollout_steps: 8, minibatch_size: 32, epochs: 1}
 league: {fraction: 0.5, snapshot_every: 2, size: 3, opponents: 2}
 evaluation: {every: 4, games: 2, final_games: 4, opponents: [random]}
 """
-"""Ten iterations of 64 steps, the last of which reaches ``total_steps``."""
+"""Ten iterations of 64 steps; the last one reaches ``total_steps``."""
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def config(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory, config):
-    """What the command said, to both streams, and the run that it made where it was called."""
+    """The output of the command, its errors, and its run in the working directory."""
     folder, output, errors = tmp_path_factory.mktemp("elsewhere"), io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(output), redirect_stderr(errors):
         assert train.main(["--config", str(config)]) == 0
@@ -55,6 +55,6 @@ def run(finished, tmp_path):
 
 @pytest.fixture
 def interrupted(run):
-    """A copy of the run, as if it had been killed some time after its last but one checkpoint."""
+    """A copy of the run, as if it had been killed after its last checkpoint but one."""
     forget_the_end(run)
     return run

@@ -1,4 +1,4 @@
-"""What a run keeps and shows of its evaluations."""
+"""Evaluations of a run: files, metrics and the best policy."""
 
 import json
 
@@ -27,7 +27,7 @@ class Unlearning(Trainer):
     """Never learns, and plays at random."""
 
     def step(self):
-        return self._count_iteration(100, 0.0) | {"losses/nothing": 0.0}
+        return self._count_iteration(100, 0.0, 0.0) | {"losses/nothing": 0.0}
 
     def agent(self):
         return agents.load("random")
@@ -54,7 +54,7 @@ def events_of(folder):
 
 
 def add(folder, trainer, *evaluations):
-    """Starts, or goes on with, a run, and adds evaluations an iteration apart."""
+    """Starts or resumes a run, and adds evaluations an iteration apart."""
     log = Log(folder, trainer.steps, trainer.config)
     forget_later(folder, trainer.steps)
     for number, results in enumerate(evaluations):
@@ -127,7 +127,7 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results):
     assert rating_metrics([stranger]) == {}
     wins, loses = play_matches("greedy", "random", 8), play_matches("random", "greedy", 8)
     assert (wins.win_rate, loses.win_rate) == (1, 0)
-    # Whoever wins or loses all games has a rating that says mostly how many games there were.
+    # The rating of an agent that wins or loses all games depends mostly on the number of games.
     assert rating_metrics([wins]) == rating_metrics([loses]) == {}
     assert rating_metrics([wins, play_matches("greedy", "ppo-quick-v1", 8)])[name] > alone[name] + 300
 

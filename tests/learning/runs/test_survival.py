@@ -51,7 +51,7 @@ def partial_of(run):
 
 
 def last_line(capsys):
-    """What a command said at last of its errors, below the progress bar."""
+    """The last line of a command's errors, after the progress bar."""
     return capsys.readouterr().err.splitlines(keepends=True)[-1]
 
 
@@ -83,7 +83,7 @@ def long_run(tmp_path_factory, config):
 def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
     config, long_run, tmp_path, number, times, code
 ):
-    """The real command, and an impatient user; tests/attack/kills.py does it many times."""
+    """The real command, with repeated signals; tests/attack/kills.py does it many times."""
     run = tmp_path / "run"
     command = same_runs.train_command(
         "--config", str(config), "--run-dir", str(run), "--set", "total_steps=1920"
@@ -116,7 +116,7 @@ def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
 
 @pytest.mark.slow
 def test_a_closed_terminal_saves_the_run(config, tmp_path):
-    """A real one, on which printing fails from then on."""
+    """A real terminal, to which printing then fails."""
     run = tmp_path / "run"
     command = same_runs.train_command("--config", str(config), "--run-dir", str(run))
     child, terminal = pty.fork()
@@ -182,7 +182,7 @@ def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
 
 
 def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypatch):
-    """From the moment that it has a configuration, which is written after the first checkpoint."""
+    """As soon as it has a configuration, which is written after the first checkpoint."""
     run, cut_off = tmp_path / "run", tmp_path / "cut_off"
     for place, name, folder in ((PpoTrainer, "step", run), (checkpoints_module, "write_text", cut_off)):
         monkeypatch.setattr(place, name, killed)
@@ -196,10 +196,10 @@ def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypat
     assert same_runs.checkpoints_of(run) == [checkpoint(run, 0), checkpoint(run, 1)]
 
 
-# --- going on -----------------------------------------------------------------------------------------------
+# --- resumed runs -------------------------------------------------------------------------------------------
 
 
-def test_whatever_a_killed_process_left_a_run_ends_as_an_undisturbed_one(finished, interrupted, capsys):
+def test_a_run_ends_as_an_undisturbed_one_after_files_of_killed_processes(finished, interrupted, capsys):
     run, evaluations = interrupted, interrupted / "evaluations"
     half = run / "checkpoints" / ".step_0000000640-abc.partial" / "step_0000000640"
     half.mkdir(parents=True)
@@ -305,7 +305,7 @@ def spoil(path):
     ],
 )
 def test_what_cannot_be_resumed_is_left_alone(run, capsys, damage, message):
-    """Damaged runs, and changes of what stays as it is for a whole run."""
+    """Damaged runs, and changes of keys that cannot change within a run."""
     override = [damage] if isinstance(damage, str) else []
     if not override:
         damage(run)
@@ -344,7 +344,7 @@ def assert_stopped_for_want_of_space(run, errors, newest):
 
 
 def test_no_space_for_a_checkpoint(finished, config, tmp_path, capsys):
-    """Checkpoints grow by a past self every two iterations, as long as games against the first ones go on."""
+    """Checkpoints grow by a past self every two iterations, while games against the first ones continue."""
     run, full = tmp_path / "run", checkpoint(finished, 10) / "trainer.safetensors"
     with files_of_at_most(full.stat().st_size - 1):
         assert same_runs.start_run(config, run, "evaluation.opponents=[]") == 2

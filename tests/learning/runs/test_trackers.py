@@ -1,4 +1,4 @@
-"""Trackers: runs go on when a service fails, and what the clients keep.
+"""Trackers: runs continue when a service fails, and clients store the metrics.
 
 A fake of wandb fails; `make test-libraries` runs the tests of the real clients, without a network.
 """
@@ -44,7 +44,7 @@ def train_with(config, run, trackers, *more):
 
 @pytest.fixture
 def wandb(monkeypatch):
-    """A client that takes everything."""
+    """A client that accepts every call."""
     made = Mock(__spec__=ModuleSpec("wandb", None), Settings=dict)
     monkeypatch.setitem(sys.modules, "wandb", made)
     return made

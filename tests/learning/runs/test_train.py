@@ -1,4 +1,4 @@
-"""The training command from end to end: what a run leaves, what decides it, and what is refused."""
+"""The training command from end to end: files and metrics of a run, its seed, and errors."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_checkpoints_by_the_clock(config, tmp_path):
         assert [int(folder.name.removeprefix("step_")) for folder in checkpoints_of(run)] == saved
 
 
-def test_a_checkpoint_as_an_opponent_and_whatever_device_there_is(config, finished, tmp_path):
+def test_a_checkpoint_as_an_opponent_and_the_automatic_device(config, finished, tmp_path):
     spec, run = str(finished / "final"), tmp_path / "run"
     with threads_of_pytorch(3):
         opponents = f"evaluation.opponents=[{spec}]"

@@ -1,4 +1,4 @@
-"""Requests to stop that wait until nothing is half done."""
+"""Signals that take effect between two steps."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ def send():
 
 
 def interruption_of(signals):
-    """How signals end a block, and whether the work in it was done; the last one comes behind it."""
+    """The interruption of a block by signals, and whether its work was done; the last comes after it."""
     done = False
     with signals_interrupt():
         stop_if_asked()
@@ -30,7 +30,7 @@ def interruption_of(signals):
     raise AssertionError("no signal has come through")
 
 
-def test_the_echo_of_a_signal_is_no_second_one_and_a_third_disturbs_nobody():
+def test_the_echo_of_a_signal_and_a_signal_after_the_interruption_are_ignored():
     interruption, done = interruption_of(3)
     assert interruption.signal == signal.SIGTERM
     assert (done, interruption.at_once) == (True, False)

@@ -121,7 +121,7 @@ class NextChoices(NamedTuple):
 def next_choices(states: States) -> NextChoices:
     """Play turns with a single legal action in a copy of ``(n,)`` running games of two players.
 
-    Each game goes on to a choice or to its end, because values are learned only where there is a choice.
+    Each game continues to a choice or to its end, because values are learned only where there is a choice.
     """
     rules, ahead, firsts = rules_of(states), states.copy(), np.zeros(len(states), np.int64)
     loop(batches.play_forced, rules)(ahead)

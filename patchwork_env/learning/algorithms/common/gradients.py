@@ -71,7 +71,7 @@ def compute_gradient(
 
     Args:
         optimizer: The optimizer of the parameters; those that the loss does not depend on get gradients of 0.
-        losses: The losses of a part of the samples, of which each thread takes one.
+        losses: The function that returns the losses of a part of the samples; each thread calls it once.
         samples: The samples of the minibatch: indices ``(n,)``, or rows of indices ``(n, k)``.
         threads: The threads that share the work.
         max_gradient_norm: The norm to which longer gradients are scaled down.

@@ -60,14 +60,17 @@ class Trainer(ABC):
     def step(self) -> dict[str, float]:
         """Play and learn for one iteration; return metrics by name."""
 
-    def _count_iteration(self, turns: int, began: float) -> dict[str, float]:
-        """Count an iteration of ``turns`` that began at the time ``began``; return its speed."""
+    def _count_iteration(self, turns: int, began: float, collected: float) -> dict[str, float]:
+        """Count an iteration of ``turns``, from the times before and after its games; return its speed."""
         seconds = time.perf_counter() - began
         self.steps += turns
         self.iteration += 1
         self.seconds += seconds
         self.steps_per_iteration = turns
-        return {"time/steps_per_second": turns / seconds}
+        return {
+            "time/steps_per_second": turns / seconds,
+            "time/share_of_time_collecting": (collected - began) / seconds,
+        }
 
     @abstractmethod
     def agent(self) -> Agent:

@@ -97,12 +97,10 @@ class RemoteTrainer(trainer.Trainer):
         self.window.append(examples)
         collected = time.perf_counter()
         losses = self.learner.update(concatenated(self.window), self.progress, self.random)
-        learned = time.perf_counter()
         return (
             trainer.prefixed("games", statistics)
             | trainer.prefixed("losses", losses)
-            | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
-            | self._count_iteration(turns, began)
+            | self._count_iteration(turns, began, collected)
         )
 
     @contextmanager

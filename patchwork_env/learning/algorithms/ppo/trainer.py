@@ -76,15 +76,13 @@ class PpoTrainer(trainer.Trainer):
         if self.trained is not self.network:
             share, power = 1 / (self.iteration + 1), config.ppo.averaging_power
             add_to_average(self.trained.parameters(), self.network.parameters(), share, power)
-        learned = time.perf_counter()
         if (self.iteration + 1) % config.league.snapshot_every == 0:
             self.pool.add(self.network)
         return (
             trainer.prefixed("games", rollout.statistics)
             | trainer.prefixed("league", self.pool.statistics())
             | trainer.prefixed("losses", losses)
-            | {"time/share_of_time_collecting": (collected - began) / (learned - began)}
-            | self._count_iteration(config.ppo.num_envs * config.ppo.rollout_steps, began)
+            | self._count_iteration(config.ppo.num_envs * config.ppo.rollout_steps, began, collected)
         )
 
     def _look_ahead_when_due(self) -> None:

@@ -36,7 +36,7 @@ class TdLearning(Section):
     warmup: keys.Positive = 500
     """Number of gradient steps at the beginning of the run in which the step size rises from 0."""
     table_rate: keys.Rate = 0.1
-    """Factor on the step size of tables, of which the network adds up about a hundred rows."""
+    """Factor on the step size of tables, because the network adds up about a hundred of their rows."""
     ema_decay: keys.Fraction = 0.998
     """Decay of the moving average of the weights per gradient step; games are played with the average."""
     averaging_power: keys.NonNegative | None = None

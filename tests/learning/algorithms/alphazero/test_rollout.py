@@ -1,4 +1,4 @@
-"""Searched self-play: what examples say about the games that were played."""
+"""Searched self-play: its examples compared with the games."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def make_network(seed=0):
 
 @pytest.mark.parametrize("turns", [1, 40])
 def test_examples_are_those_of_plain_play(turns, monkeypatch):
-    """Every game is played again: who decides, what the search says, and what is gained."""
+    """Every game is replayed: decisions, results of the search, and rewards."""
     env, network = games_before_their_last_choice(), make_network()
     seen, asked = [], []
 
@@ -71,7 +71,7 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
             game.play(actions[i])
             assert decisions.dones[turn, i] == game.is_over
             if turn + 1 == turns:
-                check_what_comes_behind(game, decisions, i, network)
+                check_bootstrap(game, decisions, i, network)
             else:
                 assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
     chosen = np.concatenate([states[d] for (states, _), d in zip(asked, decisions.learner_mask, strict=True)])
@@ -88,14 +88,14 @@ def games_before_their_last_choice():
         games = [Game(seed=i)]
         while not games[-1].is_over:
             games.append(games[-1].clone())
-            games[-1].play(games[-1].legal_actions()[-1])  # buys whatever it can and ends without buttons
+            games[-1].play(games[-1].legal_actions()[-1])  # buys if it can, and ends without buttons
         states[i] = [game for game in games if len(game.legal_actions()) > 1][-1].state[0]
     env.restore(saved | {"states": states.view(np.uint8)})
     return env
 
 
-def check_what_comes_behind(game, decisions, i, network):
-    """Forced turns are played on; values are read where they are trained, or the result is known."""
+def check_bootstrap(game, decisions, i, network):
+    """After forced turns, the value is that of a position with a choice, or the result is known."""
     if game.is_over:
         assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
         return
@@ -132,7 +132,7 @@ def test_examples_depend_on_the_seed_and_threads_share_the_games():
 
 @pytest.mark.slow
 def test_a_rollout_without_a_decision_has_no_examples():
-    """Turn by turn, until in no game there is a choice."""
+    """Turn by turn, until a rollout has no choice."""
     self_play = SearchedSelfPlay(new_env(1), CONFIG, REWARD)
     rollouts = [self_play.play(make_network(), 1, np.random.default_rng(1))[0] for _ in range(100)]
     numbers = [len(examples.states) for examples in rollouts]

@@ -66,7 +66,7 @@ def test_new_snapshots_are_even_and_results_fade():
     fill(pool, 2)
     assert pool.win_rates() == {0: 0.5, 1: 0.5}
     pool.record({1: 0}, {1: 40})
-    assert pool.win_rates() == {0: 0.5, 1: 5 / 50}  # 10 games that nobody played, half of them won
+    assert pool.win_rates() == {0: 0.5, 1: 5 / 50}  # with 10 virtual games, half of them won
     for _ in range(4):  # two half-lives without a game: 40 games count as 10
         pool.record({}, {})
     assert pool.win_rates()[1] == pytest.approx(5 / 20)
@@ -121,7 +121,7 @@ def test_a_restored_pool_may_have_other_settings():
     drawn = pool.draw(random)
     fewer = restored(pool, network, size=4, opponents=1)
     assert len(fewer.draw(random, in_play=drawn)) == len(fewer.opponents) == 1
-    assert set(drawn) <= fewer.policies.keys()  # their games go on
+    assert set(drawn) <= fewer.policies.keys()  # their games continue
     without = restored(pool, network, fraction=0.0)  # games against past selves
     without.add(network)
     assert without.draw(random) == []

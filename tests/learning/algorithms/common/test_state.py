@@ -36,8 +36,9 @@ def test_turns_and_seconds_of_all_iterations_add_up(tmp_path, monkeypatch):
     path.write_text(TINY_RUNS["td"])
     trainer = make_trainer(load_config(path))
     monkeypatch.setattr(time, "perf_counter", iter((105.0, 112.0)).__next__)
-    assert trainer._count_iteration(10, 100.0) == {"time/steps_per_second": 2.0}
-    assert trainer._count_iteration(20, 110.0) == {"time/steps_per_second": 10.0}
+    first, second = trainer._count_iteration(10, 100.0, 101.0), trainer._count_iteration(20, 110.0, 111.0)
+    assert first == {"time/steps_per_second": 2.0, "time/share_of_time_collecting": 0.2}
+    assert second == {"time/steps_per_second": 10.0, "time/share_of_time_collecting": 0.5}
     assert (trainer.steps, trainer.iteration, trainer.seconds) == (30, 2, 7.0)
 
 

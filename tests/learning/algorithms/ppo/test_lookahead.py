@@ -40,7 +40,7 @@ def states():
 
 
 def resumed(states, iteration):
-    """A trainer that goes on from the state of another one after some iterations."""
+    """A trainer that continues from the state of another one after some iterations."""
     trainer = trainer_after(0)
     trainer.load_state_dict(states[iteration - 1])
     return trainer

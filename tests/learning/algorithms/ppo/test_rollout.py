@@ -67,7 +67,7 @@ def test_rollouts_are_what_was_played(advance, league_fraction, lengths):
             position = i - (GAMES - round(league_fraction * GAMES))
             dealt = drawn[position // 2 % 2] if position >= 0 else None
             began[i] = replay(rollout, i, dealt, began[i], met, won, results)
-            kinds.add(check_what_comes_behind(rollout, i, learner))
+            kinds.add(check_bootstrap(rollout, i, learner))
         check_network_output(rollout, learner)
         assert (rollout.league.games, rollout.league.wins) == (met, {number: won[number] for number in met})
         rate = sum(won.values()) / sum(met.values()) if met else None
@@ -117,8 +117,8 @@ def rewards_of(game):
     return [first, -first]
 
 
-def check_what_comes_behind(rollout, i, learner):
-    """Forced turns are played on; values are read where they are trained, or the result is known."""
+def check_bootstrap(rollout, i, learner):
+    """After forced turns, the value is that of a position with a choice, or the result is known."""
     game, decisions, forced = Game.from_state(rollout.states[-1], i), rollout.decisions, 0
     game.play(rollout.actions[-1, i])
     was_over = game.is_over

@@ -74,7 +74,7 @@ class NaiveLearner:
         return {name: parameter.detach().numpy().copy() for name, parameter in self.module.named_parameters()}
 
     def moved(self, name):
-        """How far the weights of a name have come."""
+        """The largest change of the weights of this name."""
         return np.abs(self.path[-1][name] - self.begin[name]).max()
 
     def update(self, positions, progress, random):
@@ -98,7 +98,7 @@ class NaiveLearner:
         return means(seen)
 
     def _mean_of_averages(self):
-        """The mean of the averages that played, in which a step counts by a power of its number."""
+        """The mean of the averages that played, where a step counts by a power of its number."""
         ends = np.arange(0, self.steps + 1, self.config.gradient_steps) / self.steps
         power = math.inf if self.config.averaging_power is None else self.config.averaging_power
         shares = np.diff(ends ** (power + 1))

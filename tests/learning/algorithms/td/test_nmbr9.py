@@ -27,7 +27,7 @@ CASES = {
 
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
-    """Every game is played again: what was best, what was explored, and the returns that follow."""
+    """Every game is replayed: best actions, exploration, and the returns that follow."""
     td = SoloTd(**{"candidate_placements": 10_000} | settings)
     weights, seen = new_weights(2), []
     weights["weights_3"] *= 30
@@ -47,7 +47,7 @@ def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
         states = np.append(games.positions[i], games.states[i])
         check_turns(states, promises[i], games.explored[i], weights, td.exploration.at(0.0) > 0)
         scores = np.array([Game.from_state(states, k).scores()[0] for k in range(ROUNDS + 1)])
-        # Of all points of the game, so that nothing comes in between.
+        # Of the points of the whole game, so that there are no rewards before the end.
         returns = naive_returns(promises[i] + scores[:-1], games.explored[i], scores[-1], td.td_lambda)
         np.testing.assert_allclose(targets[i] + scores[:-1], returns, atol=1e-3)
     shares = {"half explored": 0.5, "the result": 0.0}

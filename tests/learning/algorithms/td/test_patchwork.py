@@ -50,7 +50,7 @@ CASES = {
 
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
-    """Every game is played again: what was best, what was explored, and the returns that follow."""
+    """Every game is replayed: best actions, exploration, and the returns that follow."""
     td = Td(**{"openings": 0.0, "scripted_player_fraction": 0.0, "candidate_placements": 448} | settings)
     weights = new_weights(2)
     weights["weights_3"] *= 30
@@ -112,7 +112,7 @@ def utility(value, rival_weight):
 
 
 def value_of(game, player, integers):
-    """Scores, who wins and empty cells, as a player sees them: the true ones, or those expected."""
+    """Scores, win and empty cells from a player's view: true ones after the game, else expected ones."""
     if game.is_over:
         own, other = (game.scores()[p] for p in (player, 1 - player))
         empty = [(~game.quilt(p)).sum() for p in (player, 1 - player)]
@@ -123,14 +123,14 @@ def value_of(game, player, integers):
 
 
 def turned(values):
-    """What one player sees, as the other one does."""
+    """The values from the other player's view."""
     values = values[SWAPPED].copy()
     values[WIN] = 1 - values[WIN]
     return values
 
 
 def naive_targets(states, promises, explored, trace):
-    """The returns of the players to move; all is added up from the view of player 0."""
+    """The returns of the players to move, computed from the view of player 0."""
     players = states["current_player"][:-1].tolist()
     of_first = [turned(p) if player else p for p, player in zip(promises.astype(float), players, strict=True)]
     result = value_of(Game.from_state(states, len(states) - 1), 0, None)
@@ -181,8 +181,8 @@ def test_module_computes_what_the_kernels_compute(weights):
         ("bias_2", ["weights_2"]),
     ],
 )
-def test_units_stop_where_those_that_play_do(weights, sums, zeros):
-    """If they did not, targets from games would be wrong for ever more positions, and games go astray."""
+def test_activations_are_clipped_as_in_the_network_that_plays(weights, sums, zeros):
+    """Otherwise targets from games would be wrong for more and more positions."""
     for name in zeros:
         weights[name] = 0
     weights["weights_3"] /= 50
