@@ -17,8 +17,8 @@ _ALMOST_0 = 0.001
 Source = Literal["exact", "search", "value"]
 _SOURCES = {
     "exact": "the ending is solved",
-    "search": "by a search with as many simulations as visits",
-    "value": "by the learned value of the position after the move",
+    "search": "by as many simulations as there are visits",
+    "value": "at a glance at the position after the move",
 }
 _MOST_ROWS, _MOST_WORDS = 20, 6  # the default number of moves, and of the words of a line, in a table
 

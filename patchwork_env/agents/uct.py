@@ -163,7 +163,7 @@ def _kernels(rules: Rules) -> ModuleType:
 
 @template
 def list_actions(states: States, i: int, work: Workspace, streams: Streams) -> int:
-    """Write legal actions in random order to ``work.actions``, as many as fit; return their number."""
+    """Write legal actions in random order to ``work.actions`` until it is full; return their number."""
     count = game.legal(states, i, work.legal_set)
     game.write_actions(work.legal_set, work.listed)
     number = min(count, len(work.actions))

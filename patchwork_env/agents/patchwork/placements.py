@@ -227,7 +227,7 @@ def _keep_lowest(ranking: Ranking) -> None:
 
 @kernel(inline=True)
 def first_kept(slot: int, ranking: Ranking) -> int:
-    """Return the lowest action among the open placements of a patch, of which there is at least one."""
+    """Return the lowest action among the open placements of a patch; there must be one."""
     k = 0
     while not ranking[0, _OPEN, k] | ranking[1, _OPEN, k]:
         k += 1
@@ -238,7 +238,7 @@ def first_kept(slot: int, ranking: Ranking) -> int:
 
 @kernel(inline=True)
 def draw_kept(slot: int, ranking: Ranking, streams: npt.NDArray[np.uint64], stream: int) -> int:
-    """Draw an action among the open placements of a patch, of which there is at least one."""
+    """Draw an action among the open placements of a patch; there must be one."""
     count = 0
     for word in range(2):
         for o in range(ranking.shape[2]):

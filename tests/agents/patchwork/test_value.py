@@ -55,7 +55,7 @@ def integers(weights):
 
 @pytest.fixture(scope="module")
 def games():
-    """Games that go on, from the first turn to the last."""
+    """Games that are not over, from the first turn to the last."""
     states = many_states()
     return [Game.from_state(states, i) for i in range(0, len(states), len(states) // 40)]
 

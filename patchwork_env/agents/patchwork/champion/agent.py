@@ -109,7 +109,6 @@ class Search:
         ]
         self._pool = ThreadPoolExecutor(max(threads - 1, 1))
         self._ranked = np.empty(WIDTH, np.int64)
-        self._solved, self._is_won, self._tried = NO_ACTION, False, 0
 
     def compile(self) -> None:
         """Compile or load all kernels of a search, before its time begins."""
@@ -137,7 +136,7 @@ class Search:
     def lines(self, game: Game) -> list[Line]:
         """Return the lines of a game after a search with the whole budget."""
         began = perf_counter()
-        self._begin_with_root(game)
+        self._begin(game.state, 0)
         self._solve(game, self.limits.to_solve)
         self._spend(self.limits.effort, began, shown=SHOWN)
         return self._lines(game)
@@ -145,7 +144,7 @@ class Search:
     def deepen(self, game: Game) -> Iterator[list[Line]]:
         """Yield the lines of a game as the effort increases."""
         began, reached, is_done = perf_counter(), FIRST_EFFORT, False
-        self._begin_with_root(game)
+        self._begin(game.state, 0)
         while not is_done:
             self._solve(game, reached // SOLVER_SHARE)
             end = min(reached, self.limits.effort)
@@ -162,6 +161,7 @@ class Search:
     def _begin(self, states: States, i: int) -> None:
         """Make a game that is not over the root of the tree."""
         self.tree.states[ROOT], self.work.effort[0] = states[i], 0
+        self._solved, self._is_won, self._tried = NO_ACTION, False, 0  # by the solver
         for work in self._others:
             forget(work.expansion.quilts)
         grow(self.tree, self.work, self.evaluator, 0, NO_LIMIT, False, 0)  # completes the root
@@ -215,11 +215,6 @@ class Search:
         is_late = limits.seconds is not None and seconds >= limits.seconds
         return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
 
-    def _begin_with_root(self, game: Game) -> None:
-        """Begin an analysis of a game."""
-        self._solved, self._is_won, self._tried = NO_ACTION, False, 0
-        self._begin(game.state, 0)
-
     def _solve(self, game: Game, quilts: int) -> bool:
         """Try to solve an ending with a budget of quilts; after a new result, restart the tree with it.
 
@@ -233,8 +228,8 @@ class Search:
         solved, is_exact, _ = solved_ending(self.tree.states, ROOT, payoffs, quilts, self.solver)
         if solved == NO_ACTION or (solved == self._solved and not is_exact):
             return False
-        self._solved, self._is_won = solved, not is_exact
         self._begin(game.state, 0)
+        self._solved, self._is_won, self._tried = solved, not is_exact, quilts
         self._put_solved(solved, quilts, is_exact=is_exact)
         return True
 
