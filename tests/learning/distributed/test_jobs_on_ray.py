@@ -147,7 +147,7 @@ def test_a_job_that_always_loses_its_process(monkeypatch):
         list(do_jobs(die, 0, [1], LOCAL))
 
 
-def test_an_early_end_cancels_what_is_not_done(tmp_path):
+def test_an_early_end_cancels_the_remaining_jobs(tmp_path):
     done = do_jobs(sleep, tmp_path, [0, 1, 2, 3, 4], LOCAL)
     assert next(done) == (0, 0)
     assert wait_until(lambda: list(tmp_path.glob("1-*")))
@@ -191,7 +191,7 @@ def test_a_signal_ends_a_tournament_which_goes_on_where_it_was(tmp_path):
     assert "the same command resumes" in output
 
 
-def test_a_cluster_that_is_not_there(tmp_path):
+def test_a_missing_cluster_is_an_error(tmp_path):
     """The connection of these tests must not hide it."""
     command = [sys.executable, "-m", "training.evaluate", "greedy", "--against", "random", "--games", "4"]
     environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}

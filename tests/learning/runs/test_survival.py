@@ -304,7 +304,7 @@ def spoil(path):
         ("device=toaster", "toaster"),
     ],
 )
-def test_what_cannot_be_resumed_is_left_alone(run, capsys, damage, message):
+def test_a_run_that_cannot_be_resumed_is_not_changed(run, capsys, damage, message):
     """Damaged runs, and changes of keys that cannot change within a run."""
     override = [damage] if isinstance(damage, str) else []
     if not override:

@@ -38,7 +38,7 @@ STEPS = 10 * STEPS_PER_ITERATION  # the first multiple of an iteration from tota
 # --- a whole run --------------------------------------------------------------------------------------------
 
 
-def test_what_a_run_says_and_leaves(trained, config):
+def test_output_and_files_of_a_run(trained, config):
     said, errors, finished = trained
     assert "new run in runs/tiny; if it is interrupted, resume it with --resume runs/tiny" in said
     assert "640 steps in " in said
@@ -191,7 +191,7 @@ def test_learns_to_beat_random(config, tmp_path):
         ("tracker=[tensorbord]", "there is no 'tensorbord'; did you mean 'tensorboard'?"),
     ],
 )
-def test_what_is_refused_leaves_no_folder(config, tmp_path, capsys, override, message):
+def test_an_error_leaves_no_folder(config, tmp_path, capsys, override, message):
     assert start_run(config, tmp_path / "run", override) == 2
     errors = capsys.readouterr().err
     assert errors.startswith("training.train: ")

@@ -39,7 +39,7 @@ def first_positions(number):
 
 @pytest.mark.parametrize("name", Examples._fields)
 def test_examples_from_outside_fit_their_states(trainer, name):
-    """Kernels would read beyond arrays that are too short, and policies of other actions."""
+    """Otherwise kernels would read past the end of short arrays, or policies of other actions."""
     examples = first_positions(2)
     trainer.check_examples(examples)
     with pytest.raises(ValueError, match="the examples have"):
@@ -55,7 +55,7 @@ def test_every_job_searches_with_a_seed_of_its_own(trainer):
     assert len({*first, *other}) == 2 * len(first)
 
 
-def test_nothing_is_learned_of_no_example_and_divergence_is_noticed(trainer):
+def test_nothing_is_learned_from_no_examples_and_divergence_is_noticed(trainer):
     before = [parameter.clone() for parameter in trainer.network.parameters()]
     assert trainer.learner.update(NO_EXAMPLES, 0.0, np.random.default_rng(1)) == {}
     assert all(map(torch.equal, before, trainer.network.parameters()))

@@ -1,4 +1,4 @@
-"""The pool of past selves: what it keeps, whom it draws, and that it can be saved. Any network will do."""
+"""The pool of past selves: its snapshots, draws and state, with a network of any kind."""
 
 import math
 
