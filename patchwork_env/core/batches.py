@@ -99,7 +99,7 @@ def first_illegal(states: States, actions: Actions) -> int:
 
 @template
 def first_not_allowed(legal_sets: npt.NDArray[np.uint64], actions: Actions) -> int:
-    """Return :func:`first_illegal` by the legal sets of games that are not over."""
+    """Return :func:`first_illegal`, computed from the legal sets of games that are not over."""
     for i in range(len(legal_sets)):
         if not game.allows(legal_sets[i], actions[i]):
             return i
@@ -108,7 +108,7 @@ def first_not_allowed(legal_sets: npt.NDArray[np.uint64], actions: Actions) -> i
 
 @template
 def check_actions(states: States, actions: Actions, legal: npt.NDArray[np.bool_]) -> None:
-    """Write for every game whether its action is legal; actions are any integers."""
+    """Write to ``legal`` whether the action of each game is legal; actions are any integers."""
     for i in range(len(states)):
         legal[i] = game.is_legal(states, i, actions[i])
 
@@ -161,7 +161,7 @@ def list_over(states: States, games: Games) -> int:
 
 @template
 def list_waiting(states: States, seats: npt.NDArray[np.int64], games: Games) -> int:
-    """List the games that are not over and not at the turn of ``seats[i]``; return their number."""
+    """List the games in which another player than ``seats[i]`` is to move; return their number."""
     count = 0
     for i in range(len(states)):
         if states[i]["current_player"] != seats[i] and not game.is_over(states, i):
@@ -189,7 +189,7 @@ def write_current_observations(states: States, out: Observation) -> None:
 
 @template
 def write_over(states: States, games: Games, over: npt.NDArray[np.bool_]) -> None:
-    """Write for each of the listed games, ``(k,)``, whether it is over."""
+    """Write to ``over`` whether each of the listed games, ``(k,)``, is over."""
     for k in range(len(games)):
         over[k] = game.is_over(states, games[k])
 
@@ -272,7 +272,7 @@ def reward_of(states: States, i: int, seat: int, kind: int, score: int) -> float
 def write_all_rewards(
     states: States, i: int, player: int, kind: int, score: int, rewards: npt.NDArray[np.float32]
 ) -> None:
-    """Write :func:`reward_of` all players, ``(players,)``, for a move of ``player``, who had ``score``."""
+    """Write the rewards of all players, ``(players,)``, for a move of ``player``, who had ``score``."""
     for seat in range(len(rewards)):
         gains = kind != SCORE or seat == player  # a move changes the score of its player alone
         rewards[seat] = reward_of(states, i, seat, kind, score) if gains else 0.0
@@ -287,7 +287,7 @@ def write_rewards(
     scores: npt.NDArray[np.int64],
     rewards: npt.NDArray[np.float64],
 ) -> None:
-    """Write :func:`reward_of` of player ``seats[i]``, who had ``scores[i]``, for the listed games."""
+    """Write the rewards of players ``seats[i]``, who had ``scores[i]`` before, for the listed games."""
     for i in games:
         rewards[i] = reward_of(states, i, seats[i], kind, scores[i])
 
@@ -312,7 +312,7 @@ def write_scores(
 
 @template
 def write_scores_of(states: States, i: int, seat: int, scores: npt.NDArray[np.int16]) -> None:
-    """Write the scores that a seat knows, ``(players,)`` or ``(1,)``: its own, then the next ones."""
+    """Write the scores that a seat knows, in the order of play from itself on: ``(players,)`` or ``(1,)``."""
     for k in range(len(scores)):
         scores[k] = game.visible_score(states, i, seat, (seat + k) % game.num_players(states, i))
 

@@ -31,7 +31,7 @@ def lowest_bit(word: np.uint64) -> int:
 
 @kernel
 def nth_bit(word: np.uint64, n: int) -> int:
-    """Return the index of one number ``n``, from 0, in a word; the word must have more than ``n`` ones."""
+    """Return the index of the ``n``-th one in a word, counted from 0; the word must have so many ones."""
     for _ in range(n):
         word &= word - U1
     return lowest_bit(word)

@@ -1,13 +1,13 @@
-"""Machine code on disk: used until any input of the compilation changes.
+"""Machine code on disk, which is used until an input of the compilation changes.
 
-Numba's own cache compares only the function's own file, although constants and kernels of other modules are
-compiled in, and a damaged file stops every start. Here a kernel has a file for each combination of argument
-types. It begins with a digest of its contents and of all inputs: the bytecode of the function and of all that
-it calls, and the values that they use in this process. A file with another digest counts as missing and is
-replaced. A kernel with inputs that cannot be compared is compiled in every process.
+Numba's own cache checks only the function's own file, although constants and kernels of other modules are
+compiled in, and fails at every start if a file is damaged. Here a kernel has a file for each combination of
+argument types. The file begins with a digest of its contents and of all inputs: the bytecode of the function
+and of the functions that it calls, and the values that they use in this process. A file with another digest
+counts as missing and is replaced. A kernel with inputs that cannot be compared is compiled in every process.
 
-The digest protects from accidents. Machine code is run, so it is read only from folders and files that belong
-to the user or to root and that no other user can write to.
+The digest detects damage, not attacks. Since machine code is executed, it is read only from folders and files
+that belong to the user or to root and that no other user can write to.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DiskCache(NullCache):  # type: ignore[misc]
         self._dispatcher, self._form = dispatcher, form
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the function as compiled for some types of arguments; None if it has to be compiled."""
+        """Return the function compiled for some types of arguments; None if it must be compiled."""
         try:
             name, kinds = self._file(sig, target_context.codegen())
             origin = self._origin(kinds)
@@ -67,7 +67,7 @@ class DiskCache(NullCache):  # type: ignore[misc]
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a function as compiled for some types of arguments in the first writable folder."""
+        """Store a function compiled for some types of arguments in the first writable folder."""
         if data.library.has_dynamic_globals:
             return  # it holds an address of this process
         try:
@@ -119,10 +119,10 @@ def _digest(*parts: bytes) -> bytes:
 
 
 def _folders_for(source: Path) -> list[Path]:
-    """Return the folders for the machine code of a source file, the preferred one first; they need not exist.
+    """Return the folders for the machine code of a source file, in order; they need not exist.
 
-    They are ``__pycache__`` beside the source and one in the user's cache folder. With ``NUMBA_CACHE_DIR``,
-    the only one is in that folder.
+    They are ``__pycache__`` beside the source and a folder in the user's cache; with ``NUMBA_CACHE_DIR``,
+    only one in that folder.
     """
     folder = source.absolute().parent
     name = f"{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
@@ -151,7 +151,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, contents: bytes) -> None:
-    """Replace a file atomically. Other users can read it, and only the user can change it.
+    """Replace a file atomically. Other users can read it, but only the user can change it.
 
     Raises:
         OSError: The folder cannot be written to, or is not safe to read from.
@@ -170,7 +170,7 @@ def _write(path: Path, contents: bytes) -> None:
 
 
 def _warn(problem: object) -> None:
-    """Log why machine code is not kept, and the remedy, once in a process."""
+    """Log once in a process why machine code is not stored, and the remedy."""
     if next(_WARNINGS) == 0:
         _LOGGER.warning(
             "some code is compiled anew in every process: %s; "
@@ -188,8 +188,8 @@ _VERSIONED = {"llvmlite", "numba", "numpy"}
 def _contents(kernel: Any) -> Iterator[object]:
     """Yield descriptions of a kernel and of all functions that it names, directly or not.
 
-    The ``repr`` of descriptions differs if the machine code can. They refer to functions by number, in the
-    order in which they are found. A value that cannot be compared is a ValueError.
+    If the machine code can differ, the ``repr`` of the descriptions differs. They refer to functions by
+    number, in the order in which they are found. ValueError for a value that cannot be compared.
     """
     return _Inputs().follow(kernel)
 
@@ -248,7 +248,7 @@ def _describe_value(value: Any) -> object:
     if isinstance(value, Enum):
         return _describe_class(type(value)), value.name
     if not _is_versioned(type(value).__module__) and type(value).__module__ != "builtins":
-        raise ValueError(f"a kernel uses {value!r}, of which no change can be noticed")
+        raise ValueError(f"a kernel uses {value!r}, whose changes cannot be detected")
     return type(value).__qualname__, repr(value)
 
 
@@ -256,15 +256,15 @@ def _describe_value(value: Any) -> object:
 def _overloads(*registered: int) -> dict[Any, list[FunctionType]]:
     """Return the implementations of ``@overload`` by the ``id()`` of the function that they implement.
 
-    Those of methods and attributes have the name as the key. Numba's own are left out. ``registered`` are the
-    numbers of Numba's templates, which only grow.
+    The key of methods and attributes is their name. Numba's own implementations are left out.
+    ``registered`` are the numbers of Numba's templates, which only grow; new ones need a new result.
     """
     found: dict[Any, list[FunctionType]] = {}
     for template in (*builtin_registry.functions, *builtin_registry.attributes):
         implementation = getattr(template, "_overload_func", None)
         if implementation and not _is_versioned(implementation.__module__):
             key = getattr(template, "_attr", None) or id(template.key)
-            if key != id(implementation):  # as Numba registers methods, too
+            if key != id(implementation):  # Numba also registers methods in this way
                 found.setdefault(key, []).append(implementation)
     return found
 
@@ -279,7 +279,7 @@ def _describe_class(kind: type) -> object:
     package = kind.__module__.partition(".")[0]
     if package in _VERSIONED | sys.stdlib_module_names or issubclass(kind, BaseException):
         return name
-    raise ValueError(f"a kernel uses {kind!r}, of which no change can be noticed")
+    raise ValueError(f"a kernel uses {kind!r}, whose changes cannot be detected")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -232,9 +232,9 @@ def most_players(states: States, i: int) -> int:
 def shared_prize(states: States, i: int, player: int) -> float:
     """Return a player's reward at the end of a game of several players.
 
-    The winners, who have the highest score, share a prize of 1 equally. The shares are scaled so that a sole
-    winner gets 1 and the rewards of all ``n`` players add up to 0; who has no share gets ``-1 / (n - 1)``.
-    Two players who tie get 0 each.
+    The players with the highest score share a prize of 1 equally. The shares are scaled so that a sole winner
+    gets 1 and the rewards of all ``n`` players add up to 0; the others get ``-1 / (n - 1)`` each. Two players
+    who tie get 0 each.
     """
     number = game.num_players(states, i)
     own, best, winners = game.score(states, i, player), game.score(states, i, 0), 0

@@ -82,10 +82,10 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def _canonical_type(kind: types.Type) -> types.Type:
-    """Return the type for which a function is compiled when it is called with some type of argument.
+    """Return the type for which a function is compiled when it is called with an argument of a type.
 
-    Numba would compile a function for every constant among its arguments. LLVM knows constants anyway after
-    it has inlined the function. Integers become int64, as in the interpreter; only uint64 does not fit.
+    Numba would compile a function for every constant among its arguments, which LLVM knows anyway after
+    inlining. Integers become int64, as in the interpreter, except uint64.
     """
     kind = types.unliteral(kind)
     return types.int64 if isinstance(kind, types.Integer) and kind != types.uint64 else kind
@@ -113,7 +113,7 @@ class Kernel(_Dispatcher):
 
 
 class LinkedKernel(_Dispatcher):
-    """The form for other kernels, with the same arguments; the interpreter cannot call it."""
+    """The form of a kernel that other kernels call; the interpreter cannot call it."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         super().__init__(function, {**options, "no_cpython_wrapper": True}, _LinkedCompiler)
@@ -124,7 +124,7 @@ class LinkedKernel(_Dispatcher):
 
 
 class _OnDisk:
-    """The form of a linked kernel on disk: LLVM bitcode and what Numba knows about the function."""
+    """The form of a linked kernel on disk: LLVM bitcode, and Numba's description of the function."""
 
     @staticmethod
     def _reduce(data: CompileResult) -> tuple[Any, ...]:
@@ -158,7 +158,7 @@ class _OnDisk:
 
 
 class _Key:
-    """The key of a linked kernel in Numba's tables, where other functions have their entry point."""
+    """The key of a linked kernel in Numba's tables; other functions have an entry point there."""
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc]
@@ -200,7 +200,7 @@ class _LinkedCompiler(Compiler):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc]
-    """Numba's translation to LLVM code, without the steps towards machine code."""
+    """Numba's translation to LLVM code, without the steps to machine code."""
 
     _name = "linked_lowering"
 

@@ -52,5 +52,5 @@ def shares(counts: npt.ArrayLike, whole: int) -> Observation:
 
 @kernel
 def read_number(feature: float, scale: int, most: int) -> int:
-    """Return the integer, ``0 ... most``, that an entry of an observation encodes as a share of ``scale``."""
+    """Return ``feature * scale``, rounded and clipped to ``0 ... most``; 0 for NaN."""
     return int(min(max(feature * scale + 0.5, 0), most)) if feature == feature else 0

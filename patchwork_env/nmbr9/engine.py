@@ -8,9 +8,9 @@ A table is painted from the list of its tiles: one array of 64-bit words for eac
 Legal placements are found in bulk. A cell of a level is free if it is covered on the level below and not on
 this one. The anchors (top-left corners) at which an oriented tile does not fit are the OR, over its cells, of
 the words of all cells that are not free, shifted by the cell's row and column. The anchors at which it shares
-an edge with a tile of the level are likewise the OR of the words of all cells next to covered ones. Of these
-placements, two kinds are removed one by one: those that rest on a single tile, which are few, see ``INSIDE``,
-and those with which the tiles would spread over more than ``MAX_SPREAD`` rows or columns.
+an edge with a tile of the level are the same OR of the words of all cells next to covered ones. Two kinds of
+placements are then removed one by one: those on a single tile, which are few (see ``INSIDE``), and those that
+spread the tiles over more than ``MAX_SPREAD`` rows or columns.
 
 Some placement is always left. Within 63 rows and columns around the tiles on the table itself, the next tile
 has at least 60x60 anchors. Each of those tiles, at most 39, blocks at most 7x7 of them: some anchors are free
@@ -316,7 +316,7 @@ def is_legal(states: States, i: int, action: int) -> bool:
 
 @kernel(allocates=True)
 def level_of(states: States, i: int, action: int) -> int:
-    """Return the level on which a legal placement of the current player lies."""
+    """Return the level of a legal placement of the current player."""
     levels = np.empty((MAX_LEVELS + 1, NUM_ROWS), np.uint64)
     number = paint(states, i, states[i]["current_player"], levels)
     piece = NUM_TURNS * digit_to_place(states, i) + action // NUM_ANCHORS

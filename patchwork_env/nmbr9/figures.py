@@ -84,7 +84,7 @@ def _count_up(finals: States, scores: npt.NDArray[np.int64]) -> None:
 
 @kernel(allocates=True)
 def _list_finals(states: States, actions: npt.NDArray[np.int64], finals: States) -> int:
-    """List the games that the actions end; returns their number."""
+    """List the games that the actions end; return their number."""
     ended = 0
     for i in range(len(states)):
         if states[i]["round"] + 1 == states[i]["num_rounds"]:

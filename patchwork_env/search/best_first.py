@@ -111,9 +111,9 @@ def start_node(tree: Tree, node: int, player: int, rule: Rule) -> None:
 def descend(tree: Tree, path: Path, rule: Rule, first: int = NOTHING) -> int:
     """Descend to an edge without a node or a solved one, count the visits, and return the length.
 
-    It begins with the edge ``first`` of the root, or with ``NOTHING`` by the rule. Until :func:`back_up`, a
-    visit counts as one that changed no value yet; other threads go elsewhere. The length is 0 if they are
-    about to complete whatever there is to go to.
+    The first edge is ``first``, or with ``NOTHING`` chosen by the rule. Until :func:`back_up`, a visit counts
+    without a change of values, so other threads choose other paths. The length is 0 if other threads are
+    completing the node.
     """
     node, length = ROOT, 0
     while True:
@@ -133,7 +133,7 @@ def descend(tree: Tree, path: Path, rule: Rule, first: int = NOTHING) -> int:
 
 @kernel
 def count_visit(tree: Tree, node: int, edge: int, number: int) -> None:
-    """Count a visit of an edge at its present values, or takes one back."""
+    """Add a ``number`` of visits, 1 or -1, to an edge at its present values."""
     for k in range(VALUES):
         tree.nodes[node]["totals"][k] += number * tree.edges[edge]["values"][k]
     tree.edges[edge]["visits"] += number

@@ -117,7 +117,7 @@ def add_edges(
         return False
     for k in range(total):
         log_prior = max(log_probabilities[k], LOWEST_LOG_PRIOR)
-        is_sound &= log_prior < np.inf  # false if it is no number
+        is_sound &= log_prior < np.inf  # false for NaN
         edges.actions[begin + k], edges.log_priors[begin + k] = actions[k], log_prior
     return is_sound
 
@@ -142,7 +142,7 @@ def expand(
     counts: Integers,
     values: Floats,
 ) -> None:
-    """Give new nodes their values and edges, and all nodes above them their values."""
+    """Fill new nodes, and add their values to all nodes above them."""
     over, running = 0, 0
     for k in range(len(leaves)):
         node = leaves[k]
@@ -223,7 +223,7 @@ def q_transformation(nodes: Nodes, node: int, scale: Scale) -> tuple[float, floa
 
 @kernel
 def weigh_children(nodes: Nodes, node: int, factor: float, highest: float) -> float:
-    """Write the unnormalized weights of the children in the improved policy; returns their sum."""
+    """Write the unnormalized weights of the children in the improved policy; return their sum."""
     total = 0.0
     child = nodes[node]["first_child"]
     while child != NOTHING:
@@ -268,7 +268,7 @@ def choose_candidates(trees: Trees, noise: npt.NDArray[np.float64]) -> None:
 
 @kernel
 def _insert(candidates: Candidates, edge: int, score: float) -> None:
-    """Insert an edge into candidates in descending order of their scores and drops the last one."""
+    """Insert an edge into candidates in descending order of their scores, and drop the last one."""
     k = len(candidates) - 1
     if candidates[k]["edge"] != NOTHING and score <= candidates[k]["score"]:
         return
@@ -401,7 +401,7 @@ def summarize(trees: Trees, scale: Scale, finished: npt.NDArray[np.bool_], resul
 def _improve_policy(
     trees: Trees, root: int, scale: Scale, policy: Floats, visits: npt.NDArray[np.int32]
 ) -> float:
-    """Write the improved policy and the visits of a root; returns the mean of Q-values under the policy."""
+    """Write the improved policy and the visits of a root; return the mean of Q-values under the policy."""
     nodes, edges = trees.nodes, trees.edges
     mixed, factor, highest, _ = q_transformation(nodes, root, scale)
     begin = nodes[root]["begin"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import threading
@@ -278,6 +279,16 @@ def test_partial_answers_come_until_a_query_is_terminated(new_engine):
     ask(engine, id="t", method="terminate", terminate_id="a")
     assert answers[-1]["terminated"] == 0
     engine.wait()
+
+
+def test_partial_answers_keep_their_interval(new_engine, monkeypatch):
+    """The clock advances by a second at each reading."""
+    monkeypatch.setattr("patchwork_env.protocol.engine.monotonic", itertools.count().__next__)
+    engine, answers = new_engine(1, "endless")
+    engine.handle(endless("a", report_every=10))
+    first, second, third = (answer["depth"] for answer in answers.wait(3)[:3])
+    assert min(second - first, third - second) > 5
+    ask(engine, id="t", method="terminate", terminate_id="a")
 
 
 def test_positions_that_wait_have_no_results_when_all_queries_are_terminated(new_engine):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -165,6 +167,20 @@ def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_th
         assert session.game(FIRST) == Game(seed=7)
     finally:
         release.set()
+
+
+def test_an_analysis_ends_after_its_seconds(monkeypatch):
+    """The clock advances by a second at each reading."""
+    spec = "tests.play.odd_agents:endless"
+    session, clock = Session(AgentPool([spec])), SimpleNamespace(monotonic=itertools.count().__next__)
+    monkeypatch.setattr(sessions, "time", clock)
+
+    async def analyse():
+        await session.call("new_game", {"seed": 7})
+        search = session.call("analyse", {"game_id": FIRST, "agent": spec, "seconds": 60})
+        return await asyncio.wait_for(search, 20)
+
+    assert spec in asyncio.run(analyse())
 
 
 def test_cancelling_an_analysis_ends_its_search():
