@@ -97,7 +97,9 @@ def test_free_order():
     assert not engine.is_legal(game.state, 0, 0)
     for word in ("=7", "=1", "7/0@0,0", "1/0@0,0"):
         assert is_legal(game, word)
+        assert game.num_public_moves == 0
         game.play(game.parse_move(word))
+    assert game.num_public_moves == 4
     assert game.remaining(0) == (0, 2, 0, 0, 0, 0, 0, 0, 0, 0)
     assert game.remaining(1) == (0, 1, 0, 0, 0, 0, 0, 1, 0, 0)
     assert game.legal_actions().tolist() == [16384 + 1]

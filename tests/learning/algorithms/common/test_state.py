@@ -42,6 +42,27 @@ def test_turns_and_seconds_of_all_iterations_add_up(tmp_path, monkeypatch):
     assert (trainer.steps, trainer.iteration, trainer.seconds) == (30, 2, 7.0)
 
 
+@pytest.mark.parametrize("name", ["ppo", "alphazero"])
+def test_the_time_of_learning_is_not_that_of_collecting(name, tmp_path, monkeypatch):
+    """The clock advances by 100 seconds in an update, and by one at each reading."""
+    path, now = tmp_path / "tiny.yaml", [0.0]
+    path.write_text(TINY_RUNS[name])
+    trainer = make_trainer(load_config(path))
+    update = trainer.learner.update
+
+    def advance(seconds=1.0):
+        now[0] += seconds
+        return now[0]
+
+    def update_slowly(*arguments):
+        advance(100.0)
+        return update(*arguments)
+
+    monkeypatch.setattr(time, "perf_counter", advance)
+    monkeypatch.setattr(trainer.learner, "update", update_slowly)
+    assert 0 < trainer.step()["time/share_of_time_collecting"] < 0.1
+
+
 def test_a_tensor_without_a_place_is_refused():
     for path in ("b/c", "a/d", "f/g", "h/i"):
         with pytest.raises((KeyError, TypeError)):
