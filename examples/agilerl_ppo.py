@@ -3,12 +3,12 @@
     pip install --no-deps --requirement requirements-older.lock --editable .
     python examples/agilerl_ppo.py --steps 200000 --opponent random
 
-AgileRL's ``train_on_policy`` takes what ``gymnasium.make_vec`` makes as it is: it hands
-``info["action_mask"]`` to the policy and keeps it for learning, and its rewards, ends and observations are
-those of a batch whose games restart in the step in which they end. Mutations change learning rates and
-batch sizes between generations, and a tournament chooses who goes on.
+AgileRL's ``train_on_policy`` takes the environments of ``gymnasium.make_vec`` unchanged. It passes
+``info["action_mask"]`` to the policy and stores it for learning. It expects that the next game begins in the
+step in which one ends, as it does here. Mutations change learning rates and
+batch sizes between generations, and a tournament selects the agents that continue.
 
-Its policy is a plain perceptron with 2026 outputs, which learns every placement by itself: the network of
+Its policy is a plain perceptron with 2026 outputs, which learns every placement separately. The network of
 this project, which ``sb3_maskable_ppo.py`` and ``own_ppo.py`` train, is far stronger. AgileRL's evaluations
 of the population have no intervals; the matches at the end have. AgileRL 2.58 asks for PettingZoo below
 1.27, with which it runs, and imports peft without asking for it.
@@ -38,7 +38,7 @@ STEPS_PER_LEARNING = 2048
 
 
 def make_env(opponent: str) -> gymnasium.vector.VectorEnv:
-    """A batch of games against an opponent, with the margin as reward."""
+    """Return a batch of games against an opponent, with the margin as reward."""
     return gymnasium.make_vec(
         "patchwork_env:Patchwork-v0",
         num_envs=GAMES,
@@ -49,7 +49,7 @@ def make_env(opponent: str) -> gymnasium.vector.VectorEnv:
 
 
 def make_population(env: gymnasium.vector.VectorEnv, size: int) -> list[PPO]:
-    """PPO agents with the same settings, which mutations let drift apart."""
+    """Return PPO agents with the same settings, which mutations change later."""
     ranges = HyperparameterConfig(
         lr=RLParameter(min=1e-4, max=3e-3), batch_size=RLParameter(min=128, max=1024, dtype=int)
     )
@@ -71,7 +71,7 @@ def make_population(env: gymnasium.vector.VectorEnv, size: int) -> list[PPO]:
 
 
 def train(steps: int, opponent: str, population: int = 2, seed: int = 0) -> PPO:
-    """The best agent of a population after so many steps of each."""
+    """Train a population for ``steps`` of each agent; return the best one."""
     torch.manual_seed(seed)
     np.random.seed(seed)  # noqa: NPY002  the tournament draws from it
     env = make_env(opponent)
@@ -99,7 +99,7 @@ def train(steps: int, opponent: str, population: int = 2, seed: int = 0) -> PPO:
 
 
 def as_player(agent: PPO) -> ObservingAgent:
-    """The player that draws its actions from an agent's policy."""
+    """Return the player that draws its actions from an agent's policy."""
     agent.set_training_mode(False)
     return ObservingAgent(
         lambda observations, masks: agent.get_action(observations, action_mask=masks)[0], "policy"
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, default=200_000, help="own turns of each agent (default: 200000)"
     )
-    parser.add_argument("--opponent", default="random", help="who the agents play against (default: random)")
+    parser.add_argument("--opponent", default="random", help="the opponent of the agents (default: random)")
     parser.add_argument("--games", type=int, default=200, help="games per match at the end (default: 200)")
     options = parser.parse_args()
     agent = train(options.steps, options.opponent)

@@ -1,18 +1,17 @@
-"""PPO in one file, to read from top to bottom and to change: with Gymnasium's vector environment alone.
+"""PPO in one file, to read and to change, with Gymnasium's vector environment.
 
     pip install ".[train]"
     python examples/cleanrl_ppo.py --seed 0
 
-In the style of CleanRL: one script with every detail of the algorithm in sight. What is special about
-Patchwork:
+In the style of CleanRL, one script shows every detail of the algorithm. Special about Patchwork:
 
-* Of 2026 actions 79 are legal on average. ``network.encode`` lists those of ``envs.states``, so that what is
-  illegal has no logit. A network of your own finds the same in ``observations`` and ``infos["action_mask"]``;
-  there illegal actions get the logit ``-1e8``.
+* Of 2026 actions 79 are legal on average. ``network.encode`` lists those of ``envs.states``, so illegal
+  actions have no logit. Your own network can read ``observations`` and ``infos["action_mask"]``, and give
+  illegal actions the logit ``-1e8``.
 * The opponent's moves, however many, are part of ``step``: a step is a turn of the learner. Here the opponent
-  is the learner itself, with the weights that it has at that moment.
+  is the learner itself, with its present weights.
 * The next game starts in the step in which one ends (``AutoresetMode.SAME_STEP``): the reward belongs to the
-  game that has ended, but the states are those of the next one, so that their value must not count.
+  game that has ended, but the states are those of the next game, so their values must not count.
 
 What to expect: after these 1.2 million steps, three minutes of the processor on one core of an AMD EPYC, the
 policy wins 75.9%, 79.3% and 79.2% of 1000 games against greedy with the seeds 0, 1 and 2.
@@ -63,11 +62,11 @@ def parse_arguments() -> argparse.Namespace:
 
 @torch.no_grad()
 def collect(envs: Any, network: PatchworkNetwork, rng: np.random.Generator) -> Batch:
-    """Plays the next ``NUM_STEPS`` steps of every game."""
+    """Play the next ``NUM_STEPS`` steps of every game."""
     steps = []
     for _ in range(NUM_STEPS):
         states = envs.states
-        inputs, legal = network.encode(states)  # legal.actions: those of all games, one behind the other
+        inputs, legal = network.encode(states)  # legal.actions: of all games, concatenated
         output = network(inputs)
         log_probabilities, values = output.log_probabilities.numpy(), output.values.numpy()
         chosen = sample(legal.counts, log_probabilities, rng.random(len(states)))
@@ -76,7 +75,7 @@ def collect(envs: Any, network: PatchworkNetwork, rng: np.random.Generator) -> B
         steps.append((states, actions, log_probabilities[chosen], values, margins, dones))
     names = "states", "actions", "log_probabilities", "values", "margins", "dones"
     batch = dict(zip(names, map(np.stack, zip(*steps, strict=True)), strict=True))
-    # Who won, and by how much, up to 40 points; the environment gives the margin in hundreds of points.
+    # The winner, and the margin up to 40 points; the environment's margin is in hundreds of points.
     rewards = np.sign(batch["margins"]) + (2.5 * batch["margins"]).clip(-1, 1)
     last_values = network(network.encode(envs.states)[0]).values.numpy()
     advantages = estimate(rewards, batch["dones"], batch["values"], last_values)
@@ -84,7 +83,7 @@ def collect(envs: Any, network: PatchworkNetwork, rng: np.random.Generator) -> B
 
 
 def estimate(rewards: Array, dones: Array, values: Array, last_values: Array) -> Array:
-    """Generalized advantage estimation (Schulman et al., 2016), float32 ``(steps, games)``.
+    """Return generalized advantage estimates (Schulman et al., 2016), float32 ``(steps, games)``.
 
     Args:
         rewards: ``(steps, games)``.
@@ -94,7 +93,7 @@ def estimate(rewards: Array, dones: Array, values: Array, last_values: Array) ->
     """
     advantages, following, advantage = np.empty_like(values), last_values, np.zeros_like(last_values)
     for t in reversed(range(len(rewards))):
-        goes_on = GAMMA * ~dones[t]  # the value that follows the end of a game is that of the next one
+        goes_on = GAMMA * ~dones[t]  # after an end, the next value is that of another game
         error = rewards[t] + goes_on * following - values[t]
         advantages[t] = advantage = error + goes_on * GAE_LAMBDA * advantage
         following = values[t]
@@ -102,7 +101,7 @@ def estimate(rewards: Array, dones: Array, values: Array, last_values: Array) ->
 
 
 def losses(network: PatchworkNetwork, batch: Batch, rows: Array) -> dict[str, torch.Tensor]:
-    """Policy loss, value loss and entropy of some steps of a batch whose arrays are flat."""
+    """Return the policy loss, value loss and entropy of some steps of a flat batch."""
     inputs, legal = network.encode(batch["states"][rows])
     output = network(inputs)
     names = "log_probabilities", "advantages", "returns"
@@ -121,7 +120,7 @@ def losses(network: PatchworkNetwork, batch: Batch, rows: Array) -> dict[str, to
 def learn(
     network: PatchworkNetwork, optimizer: torch.optim.Optimizer, batch: Batch, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Some passes over a rollout in shuffled minibatches; returns the last losses."""
+    """Learn from a rollout in shuffled minibatches; return the last losses."""
     flat = {name: array.reshape(-1) for name, array in batch.items()}
     for _ in range(EPOCHS):
         for rows in np.array_split(rng.permutation(len(flat["actions"])), MINIBATCHES):
@@ -136,10 +135,10 @@ def learn(
 def main() -> None:
     args = parse_arguments()
     torch.manual_seed(args.seed)
-    torch.set_num_threads(1)  # for networks as small as these, more cost more than they bring
+    torch.set_num_threads(1)  # small networks are slower with more threads
     tune_malloc()
     rng, network = np.random.default_rng(args.seed), PatchworkNetwork()
-    agent = PolicyAgent(network, "ppo")  # plays what is likeliest, with the weights of that moment
+    agent = PolicyAgent(network, "ppo")  # plays the most probable action, with the present weights
     opponent = PolicyAgent(network, "itself", sample=True) if args.opponent == "self" else args.opponent
     options: dict[str, Any] = {"opponent": opponent, "rewards": "margin"}
     envs = gymnasium.make_vec("patchwork_env:Patchwork-v0", args.num_envs, **options).unwrapped

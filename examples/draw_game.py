@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Plays a game and draws it.")
     parser.add_argument("--game", choices=NUM_PLAYERS, default="patchwork", help="(default: patchwork)")
     parser.add_argument("--seed", type=_seed, default=7, help="of the game and the players (default: 7)")
-    parser.add_argument("--players", nargs="+", metavar="SPEC", help="who plays (default: greedy)")
+    parser.add_argument("--players", nargs="+", metavar="SPEC", help="the players (default: greedy)")
     parser.add_argument("--out", type=Path, default=Path("pictures"), help="folder (default: pictures)")
     parser.add_argument("--width", type=int, default=960, help="of the pictures in pixels (default: 960)")
     parser.add_argument("--gif-width", type=int, default=720, help="of the animation (default: 720)")
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def play(name: str, seed: int, specs: tuple[str, ...]) -> list[Game]:
-    """All positions of a game between agents, from the start to the end."""
+    """Return all positions of a game between agents."""
     players = [agents.load(spec, seed=seed + seat) for seat, spec in enumerate(specs)]
     game: Game = patchwork.Game(seed=seed)
     if name == "nmbr9":
@@ -59,7 +59,7 @@ def play(name: str, seed: int, specs: tuple[str, ...]) -> list[Game]:
 
 
 def draw(positions: list[Game], specs: tuple[str, ...], out: Path, width: int, gif_width: int) -> None:
-    """Writes the pictures of a game into the folder ``out``."""
+    """Write the pictures of a game into the folder ``out``."""
     render = nmbr9_render if isinstance(positions[0], nmbr9.Game) else patchwork_render
     is_told_apart = len(set(specs)) == len(specs)
     names = specs if is_told_apart else tuple(f"{spec} {seat}" for seat, spec in enumerate(specs))
@@ -71,7 +71,7 @@ def draw(positions: list[Game], specs: tuple[str, ...], out: Path, width: int, g
 
 
 def _seed(text: str) -> int:
-    """A seed on the command line: a whole number that is not negative."""
+    """Parse a seed of the command line, a nonnegative integer."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"a seed is a whole number, 0 or more, not {text!r}")
     return int(text)

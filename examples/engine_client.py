@@ -1,7 +1,7 @@
-"""Analyses a game by ``patchwork-env engine`` in a process of its own, and lists the moves that cost most.
+"""Analyses a game by ``patchwork-env engine`` in a separate process, and lists the most costly moves.
 
-All positions are sent in one query; answers come as they are ready, several at once. The client starts the
-engine and ends it. Any program that speaks the protocol of ``docs/use/engine.md`` can stand in its place.
+One query sends all positions, and answers arrive as they are ready. The client starts the engine and ends it.
+Any program with the protocol of ``docs/use/engine.md`` can replace the engine.
 
     python examples/engine_client.py examples/game.txt --nodes 2000
 """
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def analyse(engine: Client, notation: str, nodes: int) -> list[dict[str, Any]]:
-    """An analysis of every position before a move, each with the ``move`` that was played."""
+    """Return an analysis of every position before a move, each with the ``move`` that was played."""
     whole = engine.ask("position", notation=notation)
     moves = [move for line in whole["notation"].splitlines()[1:] for move in line.split()]
     plies = list(range(len(moves)))

@@ -1,7 +1,7 @@
-"""A whole agent as a program of its own: nothing but the standard library, as it could be in any language.
+"""An agent as a separate program, with the standard library alone; it could be in any language.
 
-It reads one query per line and writes one answer per line, as ``docs/use/engine.md`` says. Of a game it
-knows only how moves are written: it buys rather than waits, and keeps patches, or tiles, close together.
+It reads one query per line and writes one answer per line, as in ``docs/use/engine.md``. It knows
+only the notation of moves: it buys if it can, and keeps patches or tiles close together.
 
     patchwork-env evaluate "program:python examples/foreign_engine.py" --against random --games 20
 """
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def answer(query: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the answer to a query, but for its id."""
+    """Return the fields of the answer to a query, without the id."""
     if query.get("method") != "choose":
         return {"error": "this program only chooses moves", "field": "method"}
     draw = random.Random(query.get("seed"))  # the same seed gives the same game

@@ -1,14 +1,14 @@
-"""A language model plays paired games, told and answered in words.
+"""A language model plays paired games in words.
 
-The model here is a scripted one that knows no game. Like a language model it has the prompt alone: it weighs
-patches by the figures that it reads there, asks where the best one may lie, and takes the place with the
+The model here is a script without knowledge of the games. Like a language model it reads only the prompt: it
+rates patches by their figures there, asks for placements of the best one, and takes the placement with the
 smallest numbers.
 
     python examples/language_model.py
     python examples/language_model.py --games 40 --against random ppo-quick greedy
     python examples/language_model.py --game nmbr9
 
-Commands take it, too, as any agent of one's own. This one rates it:
+Commands take it, too, like any agent of yours. This one rates it:
 
     patchwork-env gauntlet examples.language_model:player --games 10 --skip mcts:seconds=1
 """
@@ -30,7 +30,7 @@ EXAMPLE = re.compile('such as "answer: ([^"]+)"')
 
 
 def complete(prompt: str) -> str:
-    """The model, from a prompt to an answer. For a real one, ask its client here and return its text."""
+    """Answer a prompt. For a real model, ask its client here and return its text."""
     told, asked, reply = prompt.partition("Your answer:")
     places = WORD.findall(reply.partition("Think first")[0]) if asked else []
     if places:
@@ -42,7 +42,7 @@ def complete(prompt: str) -> str:
 
 
 def _wish(told: str) -> str | None:
-    """The piece to ask about: the tile on its highest level, or the patch that seems worth most."""
+    """Return the piece to ask about: the tile with its highest level, or the most valuable patch."""
     if tile := TILE.search(told):
         return f"{tile[1]} level {tile[2]}"
     patches = {name: _worth(*map(int, figures)) for name, *figures in PATCH.findall(told)}
@@ -55,7 +55,7 @@ def _worth(buttons: int, time: int, income: int, cells: int) -> int:
 
 
 def _distance(place: str) -> int:
-    """The numbers of a place such as a3 or -2,5 without their signs, added up."""
+    """Return the sum of the absolute numbers in a place such as a3 or -2,5."""
     return sum(map(int, re.findall(r"\d+", place.partition("@")[2])))
 
 
@@ -80,9 +80,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--against", nargs="+", default=["random", "greedy"], metavar="SPEC", help="opponents"
     )
-    parser.add_argument(
-        "--threads", type=int, default=1, help="games that are asked about at once (default: 1)"
-    )
+    parser.add_argument("--threads", type=int, default=1, help="games at the same time (default: 1)")
     return parser.parse_args()
 
 

@@ -47,7 +47,7 @@ CANDIDATES = 16
 
 
 class Network(nn.Module):
-    """A logit for each action, and the expected value of the points to come for the player to move.
+    """A logit for each action, and the expected future points of the player to move.
 
     The logit of a placement is the sum of one for its cell and one for its patch and orientation.
     """
@@ -74,24 +74,24 @@ NETWORK = Network()
 
 
 class Samples(NamedTuple):
-    """Turns to learn from; of a rollout with the leading dimensions ``(turns, games)``."""
+    """Turns to learn from; in a rollout with the leading dimensions ``(turns, games)``."""
 
     observation: Any  # float32 (…, 307)
     mask: Any  # bool (…, 2026)
     candidates: Any  # int32 (…, CANDIDATES), actions
     policy: Any  # float32 (…, CANDIDATES), their probabilities after the search
-    value: Any  # float32 (…,), the points to come for the player to move
+    value: Any  # float32 (…,), the future points of the player to move
 
 
 class Node(NamedTuple):
     """A state in the search tree and its candidates."""
 
-    state: Any  # without observation and mask, which need much memory and have been read
+    state: Any  # without observation and mask, to save memory
     candidates: Any  # int32 (n, CANDIDATES)
 
 
 def reward_and_discount(before: Any, after: Any) -> tuple[jax.Array, jax.Array]:
-    """The mover's reward, and by what the next value counts for the mover, of batches of states ``(n,)``."""
+    """Return the mover's rewards, and the mover's discounts of the next values, ``(n,)`` each."""
     movers = before.current_player[:, None]
     reward = jnp.take_along_axis(after.rewards, movers, 1)[:, 0] / POINTS
     discount = jnp.where(after.current_player == before.current_player, 1.0, -1.0)
@@ -99,12 +99,12 @@ def reward_and_discount(before: Any, after: Any) -> tuple[jax.Array, jax.Array]:
 
 
 def masked(logits: jax.Array, mask: jax.Array) -> jax.Array:
-    """Logits in which no illegal action has a chance."""
+    """Return logits in which illegal actions have no probability."""
     return jnp.where(mask, logits - logits.max(-1, keepdims=True), jnp.finfo(logits.dtype).min)
 
 
 def expand(params: Any, key: jax.Array, state: Any) -> tuple[Node, jax.Array, jax.Array]:
-    """The node of a state, the logits of its candidates ``(n, CANDIDATES)``, and its value ``(n,)``."""
+    """Return the node of a state, its candidates' logits ``(n, CANDIDATES)``, and its value ``(n,)``."""
     logits, value = NETWORK.apply(params, state.observation)
     logits = masked(logits, state.legal_action_mask)
     _, candidates = jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape), CANDIDATES)
@@ -113,7 +113,7 @@ def expand(params: Any, key: jax.Array, state: Any) -> tuple[Node, jax.Array, ja
 
 
 def recurrent(params: Any, key: jax.Array, choice: jax.Array, node: Node) -> tuple[Any, Node]:
-    """A step of the search: play a candidate in every game and evaluate what follows."""
+    """Play a candidate in every game, and evaluate the next states."""
     action = jnp.take_along_axis(node.candidates, choice[:, None], 1)[:, 0]
     after = jax.vmap(ENV.step)(node.state, action)
     following, logits, value = expand(params, key, after)
@@ -124,7 +124,7 @@ def recurrent(params: Any, key: jax.Array, choice: jax.Array, node: Node) -> tup
 
 
 def search(params: Any, key: jax.Array, state: Any, simulations: int) -> tuple[Any, Any, Any]:
-    """Actions to play ``(n,)``, and the candidates of the root with their improved probabilities."""
+    """Return actions ``(n,)``, and the candidates of the root with their improved probabilities."""
     sampling, searching = jax.random.split(key)
     node, logits, value = expand(params, sampling, state)
     found = mctx.gumbel_muzero_policy(
@@ -141,7 +141,7 @@ def search(params: Any, key: jax.Array, state: Any, simulations: int) -> tuple[A
 
 @partial(jax.jit, static_argnums=(3, 4))
 def collect(params: Any, key: jax.Array, state: Any, turns: int, simulations: int) -> tuple[Any, Samples]:
-    """Play some turns of all games; games that end begin anew. Returns the last states and the samples."""
+    """Play some turns of all games, with new games after ends; return the last states and the samples."""
 
     def turn(state: Any, key: jax.Array) -> tuple[Any, Any]:
         searching, dealing = jax.random.split(key)
@@ -168,7 +168,7 @@ def collect(params: Any, key: jax.Array, state: Any, turns: int, simulations: in
 
 
 def loss_of(params: Any, samples: Samples) -> jax.Array:
-    """Cross-entropy of the policy, and the squared error of the value."""
+    """Return the cross-entropy of the policy plus the squared error of the value."""
     logits, value = NETWORK.apply(params, samples.observation)
     log_probabilities = jax.nn.log_softmax(masked(logits, samples.mask))
     chosen = jnp.take_along_axis(log_probabilities, samples.candidates, 1)
@@ -177,7 +177,7 @@ def loss_of(params: Any, samples: Samples) -> jax.Array:
 
 
 def new_learner(optimizer: Any, batch: int) -> Callable[..., tuple[Any, Any, jax.Array]]:
-    """A compiled function that learns once from all samples of a rollout, in random minibatches."""
+    """Return a compiled function that learns from a rollout in random minibatches."""
 
     @jax.jit
     def learn(params: Any, moments: Any, key: jax.Array, rollout: Samples) -> tuple[Any, Any, jax.Array]:
@@ -198,7 +198,7 @@ def new_learner(optimizer: Any, batch: int) -> Callable[..., tuple[Any, Any, jax
 
 
 def player(params: Any) -> Callable[[Game], int]:
-    """The most probable action of a network, without a search."""
+    """Return the player of a network's most probable actions, without a search."""
     logits_of = jax.jit(lambda observation: NETWORK.apply(params, observation[None])[0][0])
 
     def act(game: Game) -> int:

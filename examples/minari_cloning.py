@@ -1,16 +1,16 @@
-"""Clones an agent by supervised learning from a dataset of Minari, and says how strong the clone is.
+"""Clones an agent by supervised learning from a dataset of Minari, and measures the clone.
 
     pip install ".[train,minari]"
     python examples/minari_cloning.py                                   # 40 games: a minute, and a weak clone
     python examples/minari_cloning.py --games 10000 --epochs 6 --workers 2 --out champion_clone
 
 The games of ``--agent`` against itself are recorded first, unless there is a dataset of that ``--id``. Any
-dataset of one agent will do, also of NMBR 9: the dataset says which game it is of.
+dataset of one agent can be used, also of NMBR 9.
 
-The network is that of ``algorithm: ppo``, which scores the legal actions alone. It learns to give the action
-that was played the highest probability, and to tell from a position how the game ends for the player to move.
-A tenth of the games is kept apart: *agreement* is the share of the decisions in these in which the clone
-chooses what was played. ``docs/use/datasets.md`` has figures.
+The network is that of ``algorithm: ppo``, which scores only legal actions. It learns to give the action that
+was played the highest probability, and to predict the return of the player to move. A tenth of the games is
+kept for validation: *agreement* is the share of their decisions in which the clone chooses the action that
+was played. ``docs/use/datasets.md`` has figures.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Array = npt.NDArray[Any]
 VALUE_COEFFICIENT = 0.5
 MAX_GRADIENT_NORM = 1.0
 LARGEST_BATCH = 1024
-"""The decisions that are judged at once where nothing is learned."""
+"""The number of decisions in a batch during validation."""
 
 
 class Decisions(NamedTuple):
-    """Decisions between several legal actions, one behind the other.
+    """Decisions between several legal actions, concatenated.
 
     Attributes:
         observations: float32 ``(n, size)``, of the players to move.
-        counts: int64 ``(n,)``, how many actions are legal in each.
+        counts: int64 ``(n,)``, the number of legal actions in each.
         legal: int16 ``(total,)``, the legal actions, decision by decision.
-        actions: int64 ``(n,)``, what was played.
+        actions: int64 ``(n,)``, the actions that were played.
         returns: float32 ``(n,)``, the rewards of the player to move from here to the end of the game.
     """
 
@@ -57,13 +57,13 @@ class Decisions(NamedTuple):
 
     @classmethod
     def of(cls, dataset: minari.MinariDataset) -> Decisions:
-        """All decisions of a dataset, as far as there was a choice."""
+        """Return all decisions of a dataset with more than one legal action."""
         parts = [cls._of_episode(episode) for episode in dataset.iterate_episodes()]
         return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     @classmethod
     def _of_episode(cls, episode: minari.EpisodeData) -> Decisions:
-        masks = episode.observations["action_mask"][:-1]  # the last observation is that of the end
+        masks = episode.observations["action_mask"][:-1]  # the last observation is at the end
         counts = masks.sum(axis=1, dtype=np.int64)
         has_choice = counts > 1
         return cls(
@@ -75,7 +75,7 @@ class Decisions(NamedTuple):
         )
 
     def batches(self, size: int, random: np.random.Generator | None = None) -> Iterator[Decisions]:
-        """The decisions in batches: in order, or shuffled."""
+        """Yield the decisions in batches: in order, or shuffled."""
         count = len(self.actions)
         order = np.arange(count) if random is None else random.permutation(count)
         begins = self.counts.cumsum() - self.counts
@@ -94,7 +94,7 @@ class Decisions(NamedTuple):
 
 
 def losses(network: PolicyNetwork, batch: Decisions) -> torch.Tensor:
-    """The cross-entropy of the recorded actions, and the squared error of the values."""
+    """Return the cross-entropy of the recorded actions plus the weighted squared error of the values."""
     inputs, lists = batch.encoded()
     output = network(inputs)
     chosen = torch.from_numpy(lists.position_of(batch.actions))
@@ -104,7 +104,7 @@ def losses(network: PolicyNetwork, batch: Decisions) -> torch.Tensor:
 
 
 def learn(network: PolicyNetwork, decisions: Decisions, kept: Decisions, options: argparse.Namespace) -> None:
-    """Epochs of minibatches, with steps that become smaller up to the end."""
+    """Train by epochs of minibatches, with a learning rate that falls to 0."""
     random = np.random.default_rng(options.seed)
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate)
     steps = options.epochs * math.ceil(len(decisions.actions) / options.batch_size)
@@ -124,7 +124,7 @@ def learn(network: PolicyNetwork, decisions: Decisions, kept: Decisions, options
 
 
 def agreement(network: PolicyNetwork, decisions: Decisions) -> float:
-    """The share of decisions in which the most probable action is the one that was played."""
+    """Return the share of decisions in which the most probable action was played."""
     equal = 0
     for batch in decisions.batches(LARGEST_BATCH):
         inputs, lists = batch.encoded()
@@ -137,7 +137,7 @@ def agreement(network: PolicyNetwork, decisions: Decisions) -> float:
 
 
 def measure(clone: Path, original: str, games: int, seed: int) -> None:
-    """Plays matches and prints win rates with 95% intervals."""
+    """Play matches and print win rates with 95% intervals."""
     for opponent in dict.fromkeys(("random", "greedy", original)):
         result = toolbox.play_matches(str(clone), opponent, games, seed=seed)
         low, high = result.interval
@@ -157,7 +157,9 @@ def dataset_of(options: argparse.Namespace) -> minari.MinariDataset:
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Clones an agent by supervised learning from a dataset.")
-    parser.add_argument("--agent", default="champion:instant", help="whom to clone (default: %(default)s)")
+    parser.add_argument(
+        "--agent", default="champion:instant", help="the agent to clone (default: %(default)s)"
+    )
     parser.add_argument("--games", type=int, default=40, help="to record (default: %(default)s)")
     parser.add_argument("--id", help="of the dataset (default: one that names the agent and the games)")
     parser.add_argument("--workers", type=int, default=1, help="processes that record (default: %(default)s)")
@@ -179,11 +181,11 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     options = parse_arguments()
     torch.manual_seed(options.seed)
-    torch.set_num_threads(1)  # for networks as small as these, more threads cost more than they bring
+    torch.set_num_threads(1)  # small networks are slower with more threads
     toolbox.tune_malloc()
     dataset = dataset_of(options)
     about = dataset.storage.metadata["patchwork_env"]
-    # The episodes of a game are neighbors: whole games are kept apart, so that nothing of them is learned.
+    # The episodes of a game are adjacent: whole games are kept for validation, so none is partly learned.
     players = dataset.total_episodes // about["games"]
     first_kept = players * (about["games"] - max(1, about["games"] // 10))
     learned, kept = (

@@ -6,11 +6,10 @@
     python examples/open_spiel_mcts.py --game nmbr9
 
 Both games are games of OpenSpiel as soon as ``patchwork_env.integrations.open_spiel`` is imported. The search
-is OpenSpiel's own, compiled, with random playouts to the end of the game; it knows nothing but the rules.
-Chance is sampled as it comes: the circle of Patchwork is that of the seed, and in NMBR 9 no player knows the
-next card.
+is OpenSpiel's own, compiled, with random playouts to the end of the game; it knows only the rules. The circle
+of Patchwork is that of the seed. In NMBR 9 chance turns the cards, and no player knows the next one.
 
-What to expect: a search that judges by random playouts sees little of what a placement is worth. With 200
+What to expect: random playouts say little about the value of a placement. With 200
 simulations per move, about a second of one core for the whole game, it beats random play and loses against
 the champion.
 """
@@ -31,17 +30,17 @@ EXPLORATION, PLAYOUTS, MOST_MEGABYTES = 1.4, 1, 200
 
 
 def make_search(game: Any, simulations: int, seed: int) -> Any:
-    """OpenSpiel's search, with its usual constants."""
+    """Return OpenSpiel's search, with its usual constants."""
     evaluator = pyspiel.RandomRolloutEvaluator(PLAYOUTS, seed)
     solve, verbose = False, False
     return pyspiel.MCTSBot(game, evaluator, EXPLORATION, simulations, MOST_MEGABYTES, solve, seed, verbose)
 
 
 def play(state: Any, search: Any, opponent: Any, seed: int) -> None:
-    """Plays a game to its end, the search as player 0, and prints the moves.
+    """Play a game to its end, with the search as player 0, and print the moves.
 
-    ``pyspiel.evaluate_bots`` does the same silently. ``search.step`` would crash: it lets go of Python's
-    lock, which games that are written in Python need.
+    ``pyspiel.evaluate_bots`` does the same silently. ``search.step`` would crash: it
+    releases the GIL, which games in Python need.
     """
     rng = np.random.default_rng(seed)
     while not state.is_terminal():

@@ -1,7 +1,7 @@
-"""Plays Patchwork or NMBR 9 on a server of OpenEnv as a language model would: it reads and writes texts.
+"""Plays Patchwork or NMBR 9 on a server of OpenEnv with texts, as a language model would.
 
-Instead of a model, a few lines of Python read what the server tells and answer it. Replace ``choose`` with a
-model of your own; ``observation.text`` is its prompt, and ``result.reward`` what it learns from.
+A few lines of Python stand in for the model. Replace ``choose`` with your model: ``observation.text`` is its
+prompt, and ``result.reward`` its reward.
 
     python examples/openenv_client.py --seed 7
     python examples/openenv_client.py --game nmbr9
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def play(url: str, seed: int, opponent: str) -> None:
-    """Plays one episode and prints it."""
+    """Play one episode and print it."""
     with PatchworkEnv(url).sync() as env:
 
         def ask(request: str) -> str:
@@ -64,12 +64,12 @@ def play(url: str, seed: int, opponent: str) -> None:
 
 
 def choose(observation: TextObservation, ask: Ask) -> str:
-    """A move: this is where a language model would read ``observation.text``."""
+    """Return a move; a language model would read ``observation.text`` here."""
     return choose_tile(ask) if observation.game == "nmbr9" else choose_patch(observation.text)
 
 
 def choose_patch(text: str) -> str:
-    """The patch that is worth most for its time, if it is worth more than advancing."""
+    """Return the patch with the best value for its time, if it is better than advancing."""
     if special := SPECIAL.search(text):
         return special[1]
     position = SPACE.search(text)
@@ -83,7 +83,7 @@ def choose_patch(text: str) -> str:
 
 
 def choose_tile(ask: Ask) -> str:
-    """Of the placements on the highest level that the first page names, the one closest to the first tile."""
+    """Return the placement closest to the first tile, of the first page on the highest level."""
     highest = max(map(int, HIGHEST_LEVEL.findall(ask("moves"))))
     found = PLACEMENT.finditer(ask(f"placements on level {highest}"))
     return min(found, key=lambda match: abs(int(match[1])) + abs(int(match[2])))[0]
@@ -91,7 +91,7 @@ def choose_tile(ask: Ask) -> str:
 
 @contextmanager
 def served(game: str) -> Iterator[str]:
-    """The address of a server in a thread, as ``patchwork-env openenv`` would start it."""
+    """Yield the address of a server in a thread."""
     server = uvicorn.Server(uvicorn.Config(create_app(game), log_level="error", timeout_graceful_shutdown=1))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))

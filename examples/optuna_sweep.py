@@ -5,8 +5,8 @@ Start it once per core, or on every machine that shares the folder:
     python examples/optuna_sweep.py sweep --trials 20
 
 All processes take their trials from one study, ``sweep/study.jsonl``. The run of trial 3 is
-``sweep/trials/003``: a run like any other, to resume, report, play and evaluate. Trials that are weak in
-their evaluations end early. Needs Optuna: ``pip install optuna``.
+``sweep/trials/003``, which all commands for runs accept. Trials with weak evaluations end early.
+Needs Optuna: ``pip install optuna``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def train(trial: optuna.Trial, options: argparse.Namespace) -> float:
     """Train the run of a trial; return its final win rate.
 
     Raises:
-        optuna.TrialPruned: The trial is weaker than others were after as many steps.
+        optuna.TrialPruned: The trial is weaker than others after as many steps.
         KeyboardInterrupt: A signal stopped the run, which has saved a checkpoint.
     """
     settings = ["threads=1", f"evaluation.opponents=[{OPPONENT}]", *options.set, *draw_settings(trial)]
@@ -90,7 +90,7 @@ def main() -> None:
     print(
         f"best of {options.trials}: trial {best.number}, {best.value:.1%} against {OPPONENT}, {best.params}"
     )
-    print("The best of many trials is so by luck in part. Measure it again, on other circles:")
+    print("The best of many trials was also lucky. Measure it again, on other circles:")
     policy = options.folder / "trials" / f"{best.number:03}" / "final"
     print(f"  patchwork-env evaluate '{policy}' --against {OPPONENT} --games 1000 --seed 1")
 

@@ -1,10 +1,10 @@
-"""A PPO of one's own in one file, to be changed: it learns Patchwork by self-play, like ``algorithm: ppo``.
+"""Your own PPO in one file: it learns Patchwork by self-play, like ``algorithm: ppo``.
 
     pip install ".[train]"
     python examples/own_ppo.py --minutes 20 --threads 2 --out mine
     patchwork-env evaluate mine --against greedy --seed 1
 
-The loop, the loss and the league are written out here; what they are made of comes from
+The loop, the loss and the league are written out here; their parts come from
 ``patchwork_env.learning.toolbox``. ``docs/train/own_algorithm.md`` has a table of it, and a PPO in fifty
 lines to begin with. With the same settings, seed, steps and threads it learns the same weights as the
 project's own algorithm with ``ppo.precision=float32``, to the bit. ``network.trunk.dtype = torch.bfloat16``
@@ -33,24 +33,24 @@ LOOKAHEAD_FROM, LOOKAHEAD_FACTOR = 0.6, 12.0
 TURNS, EPOCHS, MINIBATCH = 64, 2, 1024
 GAMMA, GAE_LAMBDA = 1.0, 0.95  # no discount: winning late is winning
 CLIP, VALUE_COEFFICIENT, MAX_GRADIENT_NORM = 0.2, 0.5, 0.5
-# Outcomes alone say little about most moves. The margin, clipped at 40 points, tells a narrow defeat from a
-# hopeless one, which is what a beginner has to learn from.
+# Outcomes alone say little about most moves. The margin, clipped at 40 points, distinguishes a narrow
+# defeat from a clear one, which helps beginners learn.
 REWARD = toolbox.Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)
 LEAGUE = toolbox.League(fraction=0.25, snapshot_every=20, size=40)
 EVALUATE_EVERY = 100
 SELF, NEW_GAME = -1, -2
-"""Values in place of a past self's number: the learner itself, and no player yet."""
+"""Values in place of a past self's number: the learner itself, and no opponent yet."""
 Array = np.ndarray
 Batch = dict[str, Any]
-"""The learner's decisions, one after the other: arrays ``(n,)`` by name."""
+"""The learner's decisions, concatenated: arrays ``(n,)`` by name."""
 
 
 class SelfPlay:
-    """Plays a batch of games, and remembers between rollouts who plays whom."""
+    """Plays a batch of games, and keeps the opponents between rollouts."""
 
     def __init__(self, num_envs: int, seed: int, threads: toolbox.ThreadPool) -> None:
-        # Neither masks nor observations: the network lists and observes just the states that it is asked
-        # about. Masks of 2026 bytes for each of 512 games would be written every turn for nothing.
+        # No masks and observations: the network encodes only the states that it evaluates. Masks of 2026
+        # bytes for each of 512 games would be written every turn in vain.
         self.env = SelfPlayBatch(num_envs, seed=seed, masks=False, observations=False, first_player="random")
         self.random = np.random.default_rng(seed)
         self.threads = threads
@@ -61,13 +61,13 @@ class SelfPlay:
         self.learner_seats = games % 2
 
     def collect(self, network: PolicyNetwork) -> Batch:
-        """Plays the next ``TURNS`` turns of every game."""
+        """Play the next ``TURNS`` turns of every game."""
         env, shape = self.env, (TURNS, self.env.num_envs)
-        # A past self is drawn more often the more it wins ("hard"). Against its present self alone a learner
-        # forgets what beat it once, and goes round in circles.
+        # A past self is drawn more often the more it wins ("hard"). A learner that plays
+        # only its present self forgets how to beat earlier ones.
         drawn = self.pool.draw(self.random, set(self.opponents[self.opponents >= 0].tolist()))
         dealt = np.full(env.num_envs, SELF)
-        if drawn:  # neighbors have the same opponent, and the learner one seat and the other
+        if drawn:  # adjacent games have the same opponent, in both seats
             dealt = np.where(self.league_game < 0, SELF, np.array(drawn)[self.league_game // 2 % len(drawn)])
         states, actions = np.empty(shape, env.states.dtype), np.zeros(shape, np.int64)
         log_probabilities, values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
@@ -76,16 +76,16 @@ class SelfPlay:
         winners, scores = np.empty(shape, np.int8), np.empty((*shape, 2), np.int16)
         opponents = np.empty(shape, np.int64)
         for t in range(TURNS):
-            # Only games that begin get an opponent: it stays to the end, whatever is drawn meanwhile. In a
-            # game that changes hands neither the result nor the values belong to anybody.
+            # Games get an opponent when they begin, and keep it to their end. Otherwise the result would
+            # belong to no opponent.
             self.opponents = np.where(self.opponents == NEW_GAME, dealt, self.opponents)
             states[t], players[t], opponents[t] = env.states, env.current_players, self.opponents
             is_learners = (self.opponents == SELF) | (env.current_players == self.learner_seats)
-            # A turn with one legal action is no decision: no network is asked, and nothing is learned. Three
-            # in ten turns of random games are of this kind; they would only dilute the batches.
+            # A turn with one legal action needs no network, and is not learned from. Three in ten turns of
+            # random games are of this kind.
             has_choice = env.counts > 1
             learning[t] = has_choice & is_learners
-            actions[t] = env.random_actions  # the only one where there is no choice
+            actions[t] = env.random_actions  # the only action where there is one
             uniforms = self.random.random(int(has_choice.sum()))
             asked = np.where(is_learners, SELF, self.opponents)[has_choice]
             chosen, of_chosen, *found = self.choose(network, env.states[has_choice], asked, uniforms)
@@ -104,9 +104,9 @@ class SelfPlay:
         return batch_of(decisions, successor_values=successor_values, **of_turns)
 
     def look_ahead(self, network: PolicyNetwork) -> tuple[Array, Array, Array]:
-        """Return what follows the rollout: rewards of both, the player of the next choice, and its value."""
-        # Values are learned at choices alone, so they are read there alone: turns without a choice are played
-        # in a copy of the games. Those that end on the way have rewards instead.
+        """Return the rewards of both after the rollout, the player of the next choice, and its value."""
+        # Values are learned only at choices. So turns without a choice are played in a copy of the games, up
+        # to a choice or the end, whose rewards are known.
         ahead = toolbox.next_choices(self.env.states)
         goes_on, values = ahead.winners < 0, np.zeros(self.env.num_envs, np.float32)
         asked, uniforms = np.full(goes_on.sum(), SELF), self.random.random(goes_on.sum())
@@ -131,7 +131,7 @@ class SelfPlay:
         return [answer[np.argsort(rows)] for answer in answers]
 
     def record(self, winners: Array, opponents: Array) -> None:
-        """Tells the league how games against past selves ended; the next draws depend on it."""
+        """Record results against past selves in the league, on which the next draws depend."""
         ends = (winners >= 0) & (opponents >= 0)
         met, won = opponents[ends], (winners == self.learner_seats)[ends]
         numbers = np.unique(met).tolist()
@@ -140,15 +140,15 @@ class SelfPlay:
 
 
 def ask(network: PolicyNetwork, states: Any, uniforms: Array, shape: tuple[int, int]) -> tuple[Array, ...]:
-    """Draws actions: they, log-probabilities and values ``(n,)``, and successor values ``(n, *shape)``."""
-    # Of 2026 actions 79 are legal on average: as flat lists, one state behind the other, they take a fraction
-    # of the work of masked rows, and what is illegal has no logit that could go wrong.
+    """Draw actions; return them, log-probabilities, values ``(n,)`` and successor values ``(n, *shape)``."""
+    # Of 2026 actions 79 are legal on average: flat lists of them need a fraction of the work of masked rows,
+    # and illegal actions have no logits.
     inputs, legal = network.encode(states)
     with torch.inference_mode():
         output = network(inputs)
     log_probabilities = output.log_probabilities.numpy()
     chosen = toolbox.sample(legal.counts, log_probabilities, uniforms)
-    # What the learner finds behind moves is kept for learning. Past selves may not have looked ahead.
+    # The learner's values of successors are kept for learning. Past selves may have none.
     successor_values = output.successor_values.numpy()
     successor_values = (
         successor_values
@@ -159,10 +159,10 @@ def ask(network: PolicyNetwork, states: Any, uniforms: Array, shape: tuple[int, 
 
 
 def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
-    """The learner's decisions among all turns, with advantages and returns."""
-    # Turns do not alternate: the player behind on the time track moves. Advantages run along each player's
-    # own decisions, so that no sign ever changes and the loser's last decision meets its defeat. The moves of
-    # past selves are part of what the learner's decisions led to: nothing is learned from them.
+    """Return the learner's decisions among all turns, with advantages and returns."""
+    # Turns do not alternate: the player behind on the time track moves. Advantages follow each
+    # player's own decisions, so signs never change, and the loser's last decision gets the reward of the
+    # defeat. Nothing is learned from the moves of past selves.
     learning = decisions.learner_mask
     estimates = toolbox.advantages(decisions, GAMMA, GAE_LAMBDA)[learning]
     normalized = (estimates - estimates.mean()) / (estimates.std() + 1e-8)
@@ -171,18 +171,18 @@ def batch_of(decisions: toolbox.Decisions, **of_turns: Any) -> Batch:
 
 
 def part_of(batch: Batch, rows: Array) -> Batch:
-    """Some of the decisions."""
+    """Return some of the decisions."""
     return {name: array[rows] for name, array in batch.items()}
 
 
 def losses(network: PolicyNetwork, batch: Batch, entropy_weight: float, rows: Array) -> dict[str, Tensor]:
-    """The clipped objective of Schulman et al. 2017 for some decisions, and its parts."""
+    """Return the clipped objective of Schulman et al. 2017 for some decisions, and its parts."""
     part = part_of(batch, rows)
     names = ("log_probabilities", "advantages", "returns", "successor_values")
     old, advantage, returns, successor_values = (torch.from_numpy(part[name]) for name in names)
     inputs, legal = network.encode(part["states"])
-    # What was found behind the kinds of moves when the decision was made is part of the state: to look again
-    # in every epoch would take as long as all else, for values that have hardly changed.
+    # Successor values are those of the rollout: to compute them in every epoch would double the time, and
+    # they hardly change.
     output = network(inputs, successor_values)
     # The position of each action in the flat list. index_select: its gradient is the same every time.
     positions = torch.from_numpy(legal.position_of(part["actions"]))
@@ -197,16 +197,16 @@ def losses(network: PolicyNetwork, batch: Batch, entropy_weight: float, rows: Ar
 def learn(
     network: PolicyNetwork, optimizer: torch.optim.Optimizer, games: SelfPlay, progress: float
 ) -> dict[str, float]:
-    """One rollout, and some epochs of minibatches from it; returns the last losses."""
-    # A network may judge kinds of move by its values of the positions they lead to. That takes as long as all
-    # else, and pays when values are good: it begins late. Until then the factor is 0, and nothing is judged.
+    """Collect a rollout and learn from it in epochs of minibatches; return the last losses."""
+    # A network may score kinds of moves by the values of their successors. That doubles the time and needs
+    # good values, so it begins late. Until then the factor is 0.
     if progress < LOOKAHEAD_FROM:
         network.look_ahead(0)
     elif not network.looks_ahead:
         network.look_ahead(LOOKAHEAD_FACTOR)
     batch = games.collect(network)
-    # Annealing: large steps and much exploration first, then small ones that keep what was found. A constant
-    # rate that is good at the beginning is too large at the end.
+    # Annealing: large steps and much exploration first, then small ones. A constant rate that is good at the
+    # beginning is too large at the end.
     optimizer.param_groups[0]["lr"] = 2e-3 * (1e-4 / 2e-3) ** progress
     losses_of = partial(losses, network, batch, 0.012 + (0.002 - 0.012) * progress)
     for _ in range(EPOCHS):
@@ -219,7 +219,7 @@ def learn(
 
 
 def measure(network: PolicyNetwork, games: int, seed: int) -> str:
-    """The win rate against greedy, with its 95% interval."""
+    """Return the win rate against greedy, with its 95% interval."""
     # Paired games: every circle is played from both seats, so that its luck cancels out. The interval is over
     # circles, and all evaluations have the same circles, which makes the curve smoother.
     result = toolbox.play_matches(toolbox.PolicyAgent(network, "own PPO"), "greedy", games, seed=seed)
@@ -273,7 +273,7 @@ def main() -> None:
             print(f"{steps:9} steps  {minutes:5.1f} minutes  {strength}  {figures}", flush=True)
     # The checkpoint is an agent: agents.load("mine"), --against mine, opponent="mine".
     toolbox.save_policy(arguments.out, network, {"made_by": "own_ppo.py", "steps": steps})
-    strength = measure(network, arguments.games, seed=1)  # others than the curve's circles
+    strength = measure(network, arguments.games, seed=1)  # other circles than those of the curve
     print(f"{steps:9} steps  {(time.perf_counter() - began) / 60:5.1f} minutes  {strength}")
 
 

@@ -1,12 +1,12 @@
-"""PPO by self-play on RLlib's own interface, with a league of past selves.
+"""PPO by self-play with RLlib and a league of past selves.
 
     pip install ".[ray]"
     python examples/rllib_self_play.py --out mine
     patchwork-env evaluate mine --against greedy
 
 ``PPOConfig`` takes four things from here: the environment, the project's network as a module, the callback
-that adds past selves, and a mapping that gives all players to the learner until there are any. The rest is
-RLlib's. What has been learned is saved as a checkpoint, which is an agent wherever an agent can stand.
+that adds past selves, and a mapping that gives all players to the learner until there are past selves. The
+rest is RLlib's. The policy is saved as a checkpoint, which is an agent.
 
 What to expect: after 412,472 turns, in four minutes of processor time on one core of an AMD EPYC, the policy
 wins all of 1000 games against random (95% interval from 99.1%) and 78% against greedy (75% to 81%).
@@ -35,11 +35,11 @@ TURNS, MINIBATCH, GAMES_AT_ONCE = 4096, 512, 64
 
 
 def ppo(iterations: int, workers: int, turns: int, seed: int) -> PPOConfig:
-    """RLlib's configuration: ``iterations`` of so many turns of both players."""
+    """Return RLlib's configuration: ``iterations`` of so many turns of both players."""
     end = iterations * turns
     config = PPOConfig()
-    # The margin says more than who won, above all to a beginner: 1 for 20 points, so that the value learns as
-    # fast as the policy. RLlib's check of environments knows no masks.
+    # The margin says more than the winner, above all to a beginner. It is 1 for 20 points, so that the value
+    # learns as fast as the policy. RLlib's check of environments knows no masks.
     config.environment(
         GameMultiAgentEnv, env_config={"rewards": "margin", "reward_scale": 5.0}, disable_env_checking=True
     )
@@ -64,7 +64,7 @@ def ppo(iterations: int, workers: int, turns: int, seed: int) -> PPOConfig:
 
 
 def learn(algorithm: Algorithm, iterations: int) -> None:
-    """Trains and prints how it goes."""
+    """Train and print the progress."""
     began, turns = time.perf_counter(), 0.0
     for iteration in range(1, iterations + 1):
         result = algorithm.train()
@@ -95,8 +95,8 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = parse_arguments()
-    logging.disable(logging.WARNING)  # RLlib warns of itself
-    torch.set_num_threads(1)  # for networks as small as this, more cost more than they bring
+    logging.disable(logging.WARNING)  # RLlib warns about itself
+    torch.set_num_threads(1)  # small networks are slower with more threads
     algorithm = ppo(arguments.iterations, arguments.workers, arguments.turns, arguments.seed).build_algo()
     learn(algorithm, arguments.iterations)
     toolbox.save_policy(arguments.out, algorithm.get_module(MAIN).network, {"made_by": "rllib_self_play.py"})

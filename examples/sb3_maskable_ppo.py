@@ -7,16 +7,16 @@
 The algorithm is sb3-contrib's, unchanged. The parts that ``patchwork_env.integrations.sb3`` adds:
 
 - ``SelfPlayVecEnv`` plays all games in one compiled call, opponents included;
-- ``PatchworkPolicy`` scores the legal actions alone, with a network that knows what a placement is: the
-  perceptron of ``"MlpPolicy"`` has to learn every placement of every patch by itself;
-- ``SelfPlayCallback`` makes the present weights and past ones the opponents;
-- ``EvaluationCallback`` and ``evaluate`` play paired games, and say how sure the win rate is;
+- ``PatchworkPolicy`` scores only legal actions, with a network that knows the shapes of placements; the
+  perceptron of ``"MlpPolicy"`` must learn every placement of every patch separately;
+- ``SelfPlayCallback`` makes the present and past weights the opponents;
+- ``EvaluationCallback`` and ``evaluate`` play paired games, with intervals of the win rate;
 - ``BoolMaskBuffer`` holds a byte for each action instead of four, and NMBR 9 has 16,394 actions.
 
 What to expect of Patchwork: with ``--steps 65536``, a minute on one core of an AMD EPYC that had other work
 to do, the model wins all of 200 games against random and 24% against greedy (95% interval 19% to 32%).
 
-``maskable_ppo.zip`` is an agent then like any other: ``gymnasium.make(..., opponent="maskable_ppo.zip")``.
+``maskable_ppo.zip`` is then an agent: ``gymnasium.make(..., opponent="maskable_ppo.zip")``.
 On a machine that has other work to do, ``OMP_NUM_THREADS=1`` is faster than PyTorch's choice.
 """
 
@@ -40,7 +40,7 @@ from patchwork_env.integrations.sb3 import (
 from patchwork_env.learning.config import Reward
 
 GAMES: dict[str, dict[str, Any]] = {
-    # The margin says more than who won; a lead of 40 points counts as much as the win.
+    # The margin says more than the winner; a lead of 40 points counts as much as the win.
     "patchwork": {"rewards": Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)},
     "nmbr9": {"rewards": "score", "reward_scale": 0.02},  # alone; a value learns small numbers best
 }
@@ -66,7 +66,7 @@ def main() -> None:
         batch_size=min(512, 64 * arguments.envs),
         n_epochs=4,
         learning_rate=1e-3,
-        gamma=1.0,  # what counts is how a game ends
+        gamma=1.0,  # only the end of a game counts
         ent_coef=0.01,
         rollout_buffer_class=BoolMaskBuffer,
         seed=arguments.seed,

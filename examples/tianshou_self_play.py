@@ -8,16 +8,16 @@ those of the player to move, also when one player moves several times in a row, 
 with an entry for each player. Its ``MultiAgentOnPolicyAlgorithm`` does not fit on top of it. It hands each
 player the steps in which they moved, as if nothing happened in between, and so:
 
-* The final reward lies on the last step of the game, which belongs to the last mover. The other player,
-  who has lost or won just as well, never gets theirs.
+* The final reward lies on the last step of the game, which belongs to the last mover. The other player
+  never gets a reward.
 * The steps of that player do not hold the end of the game: advantages leak from one game into the one before.
 * The observation after a step is the opponent's where the opponent moves next: its value has the wrong sign.
 
 Here advantages are estimated from each decision to the next one of the same player, with all rewards in
 between: see :func:`advantages_of_players`. Only whole games are collected, so that all of them have a result.
 
-What is trained is the project's own network. It is saved as a checkpoint, which plays wherever an agent can
-stand: ``agents.load("runs/tianshou")``, ``patchwork-env export runs/tianshou``, ...
+It trains the project's network, and saves it as a checkpoint, which is an agent:
+``agents.load("runs/tianshou")``, ``patchwork-env export runs/tianshou``, ...
 
 What to expect: after these 60,000 steps, some minutes on one core, the policy wins 84% of 100 games against
 random (95% interval 74% to 89%) and 4% against greedy.
@@ -55,7 +55,7 @@ LONGEST_GAME = 200
 
 
 class Actor(nn.Module):
-    """The policy of the project's own network in the form that Tianshou asks for."""
+    """The policy of the project's network, with the interface of Tianshou."""
 
     def __init__(self, network: PatchworkNetwork) -> None:
         super().__init__()
@@ -104,13 +104,13 @@ def advantages_of_players(
     gamma: float,
     gae_lambda: float,
 ) -> Floats:
-    """Generalized advantage estimation from each decision to the next one of the same player.
+    """Return advantages (GAE) from each decision to the next one of the same player.
 
     Args:
-        movers: ``(n,)``, who made each decision; whole games, one behind the other.
+        movers: ``(n,)``, the player of each decision; whole games, concatenated.
         rewards: ``(n, 2)``, of both players after each decision.
         dones: ``(n,)``, where a game ended.
-        values: ``(n,)``, expected by who made the decision.
+        values: ``(n,)``, expected by the player of the decision.
         gamma: Discount per decision.
         gae_lambda: Weight of longer estimates.
 
@@ -121,7 +121,7 @@ def advantages_of_players(
         raise ValueError("the last game has no end; collect whole games")
     advantages = np.empty(len(values))
     for t in reversed(range(len(values))):
-        if dones[t]:  # nothing follows, for either player
+        if dones[t]:  # neither player has a next decision
             next_values, next_advantages, since = np.zeros(2), np.zeros(2), np.zeros(2)
         player = movers[t]
         since += rewards[t]
@@ -132,12 +132,12 @@ def advantages_of_players(
 
 
 def make_env() -> PettingZooEnv:
-    """The environment for Tianshou; the reward "margin" is the score difference / 100."""
+    """Return the environment for Tianshou; the reward "margin" is the score difference / 100."""
     return PettingZooEnv(patchwork_v0.env(rewards="margin", first_player="random"))
 
 
 def make_algorithm(network: PatchworkNetwork) -> SelfPlayPPO:
-    """One policy and one critic for both players."""
+    """Return PPO with one policy and one critic for both players."""
     return SelfPlayPPO(
         policy=DiscreteActorPolicy(actor=Actor(network), action_space=make_env().action_space),
         critic=Critic(network),
@@ -150,7 +150,7 @@ def make_algorithm(network: PatchworkNetwork) -> SelfPlayPPO:
 
 
 def train(algorithm: SelfPlayPPO, steps: int, seed: int) -> None:
-    """Plays and learns until both players together have made so many steps."""
+    """Play and learn until both players together have made ``steps``."""
     envs = DummyVectorEnv([make_env] * NUM_ENVS)
     envs.seed(seed)
     collector = Collector(algorithm, envs, VectorReplayBuffer(GAMES_PER_UPDATE * LONGEST_GAME, NUM_ENVS))
@@ -162,7 +162,7 @@ def train(algorithm: SelfPlayPPO, steps: int, seed: int) -> None:
         collection_step_num_episodes=GAMES_PER_UPDATE,
         update_step_num_repetitions=4,
         batch_size=256,
-        # The progress bar shows one number as "rew". A player's own is 0 on average, for both are one policy.
+        # The progress bar shows one number as "rew". A player's own is 0 on average in self-play.
         multi_agent_return_reduction=lambda returns: np.abs(returns[:, 0]),
     )
     algorithm.run_training(parameters)
@@ -181,9 +181,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.out.exists():
         parser.error(f"{arguments.out} exists already: name another folder with --out")
-    logging.getLogger("tianshou").setLevel(logging.ERROR)  # it remarks that rewards are vectors, each time
+    logging.getLogger("tianshou").setLevel(logging.ERROR)  # it warns repeatedly that rewards are vectors
     torch.manual_seed(arguments.seed)
-    torch.set_num_threads(1)  # for networks as small as these, more threads cost more than they bring
+    torch.set_num_threads(1)  # small networks are slower with more threads
     network = PatchworkNetwork()
     train(make_algorithm(network), arguments.steps, arguments.seed)
     save_policy(arguments.out, network, {"algorithm": "PPO of Tianshou", "steps": arguments.steps})

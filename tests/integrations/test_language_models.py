@@ -1,4 +1,4 @@
-"""Language models as players: what they are told, how answers are read, and what bad answers lead to."""
+"""Language models as players: prompts, answers, and the effects of bad answers."""
 
 import copy
 import pickle
@@ -28,7 +28,7 @@ def first_offer(prompt):
 
 
 def scripted(*answers):
-    """A model that gives these answers, one after the other, and the prompts that it got."""
+    """Return a model that gives these answers in turn, and the list of its prompts."""
     left, prompts = list(answers), []
 
     def model(prompt):
@@ -39,7 +39,7 @@ def scripted(*answers):
 
 
 def asks_first(prompt):
-    """A model that asks where pieces may lie, and plays what stands in the middle of the answer."""
+    """A model that asks for placements, and plays the middle one of the reply."""
     before, asked, reply = prompt.rpartition("Your answer:")
     words = WORD.findall(reply.partition("Think first")[0] if asked else "")
     if not asked:
@@ -69,7 +69,7 @@ def test_questions_are_answered_and_counted():
         assert part in prompts[0]
     assert "0 placements of patch 25" in prompts[1]
     assert "448 placements of patch 12, page 1 of 8" in prompts[2]
-    assert "0 placements of patch 25" in prompts[2]  # a prompt holds all that was said
+    assert "0 placements of patch 25" in prompts[2]  # a prompt holds the whole exchange
     assert (usage.calls, usage.questions, usage.illegal_answers) == (3, 2, 0)
 
 

@@ -1,4 +1,4 @@
-"""Where its library is not installed, every adapter says in a sentence what to install."""
+"""Errors of adapters whose library is not installed."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ STATEMENTS = {
     "mcp_types": "import patchwork_env.integrations.mcp.server",
     "ray": "import patchwork_env.integrations.rllib",
 }
-"""What needs a library, by its name."""
+"""A statement that needs a library, by the library's name."""
 SCRIPT = """
 import sys
 for library, statement in {}.items():

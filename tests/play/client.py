@@ -1,4 +1,4 @@
-"""Asks the application of the page in this process, as a browser would over a socket."""
+"""A client of the page's application in this process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADERS = {"host": HOST, "origin": f"http://{HOST}", "content-type": "applicatio
 
 @dataclass
 class Answer:
-    """What the application answered."""
+    """An answer of the application."""
 
     status: int
     headers: dict[str, str]
@@ -30,13 +30,13 @@ class Answer:
 
     @property
     def events(self):
-        """The lines of a stream, but for notices that it is at work."""
+        """The lines of a stream without progress reports."""
         events = [json.loads(line) for line in self.body.splitlines()]
         return [event for event in events if "progress" not in event]
 
 
 class Exchange:
-    """One request, and what has been answered so far; ``leave`` closes the connection."""
+    """A request with its answer so far; ``leave`` closes the connection."""
 
     def __init__(self, app, method, path, body, headers):
         self._chunks = [body[k : k + 40_000] for k in range(0, len(body), 40_000)] or [b""]
@@ -73,20 +73,20 @@ class Exchange:
 
 
 class Client:
-    """Asks an application; ``trusted`` are the specs that the command line named."""
+    """A client with an application of its own; ``trusted`` are specs as of the command line."""
 
     def __init__(self, *trusted, patience=60.0):
         self.streams = Streams(patience=patience, queue=0.1)
         self.app = create_app(Thinking(AgentPool(trusted), self.streams), PORT)
 
     def ask(self, path, message=None, *, method="POST", headers=None):
-        """The answer to a message, which bytes give as they are; headers of None are left out."""
+        """Return the answer to a message; bytes are sent unchanged, and headers of None left out."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         given = {name: value for name, value in {**HEADERS, **(headers or {})}.items() if value is not None}
         return asyncio.run(self._ask(Exchange(self.app, method, path, body, given)))
 
     def get(self, path, **headers):
-        """A file of the page."""
+        """Return a file of the page."""
         return self.ask(path, b"", method="GET", headers={"origin": None, "content-type": None, **headers})
 
     async def _ask(self, exchange):

@@ -1,4 +1,4 @@
-"""Agents that fail in every way that there is; ``release`` ends those that hang."""
+"""Agents that fail in many ways; ``release`` ends those that hang."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ def hangs(game):
 
 
 class Endless(Agent):
-    """An agent whose analyses never end by themselves."""
+    """An agent whose analyses never end."""
 
     name = "endless"
 
@@ -61,7 +61,7 @@ class Endless(Agent):
 
 
 class Vague(Agent):
-    """An agent whose figures are no numbers, or of NumPy's types."""
+    """An agent whose figures are not finite, or have NumPy's types."""
 
     name = "vague"
 

@@ -1,4 +1,4 @@
-"""The page as one file: what it is made of, and that browsers may run it and nothing else."""
+"""The page as one file: its parts, and the policy that allows them and nothing else."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ export function half(x) {
 
 
 def written(folder, **modules):
-    """A folder with modules; returns the path of ``main``."""
+    """Write modules into a folder; return the path of ``main``."""
     for name, code in modules.items():
         (folder / f"{name}.js").write_text(code, encoding="utf-8")
     return folder / "main.js"
@@ -69,7 +69,7 @@ def test_modules_become_one_script(tmp_path):
         ('import { a } from "./other.js";\n', "modules import each other: main.js > other.js > main.js"),
     ],
 )
-def test_what_cannot_be_told_otherwise_is_refused(tmp_path, code, words):
+def test_scripts_that_cannot_be_bundled_are_refused(tmp_path, code, words):
     main = written(tmp_path, main=code, other='import { b } from "./main.js";\nexport const a = b;\n')
     with pytest.raises(ValueError, match=re.escape(words)):
         bundled(main)

@@ -1,4 +1,4 @@
-"""``patchwork-env play``: the address it prints, the real server behind it, and how it ends."""
+"""``patchwork-env play``: its address, its server, and its end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTATION = Game(seed=7).notation()
 
 
 class Server:
-    """The command in a process of its own."""
+    """The command in a separate process."""
 
     def __init__(self, *words):
         program = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser", "--port", "0", *words]
@@ -106,7 +106,7 @@ def test_where_the_usual_port_is_taken_another_is_found(taken, monkeypatch):
         ("--port=-1", "the port is -1; allowed are 0 to 65535"),
     ],
 )
-def test_what_cannot_be_served_is_an_error(words, message, capsys):
+def test_options_that_are_errors(words, message, capsys):
     assert cli.main(["play", "--no-browser", *words.split()]) == 2
     assert message in capsys.readouterr().err
 
@@ -140,4 +140,4 @@ def test_every_compilation_is_told(stream, monkeypatch):
     if stream is not None:
         assert (texts[1] in stream.getvalue()) == stream.isatty()
         assert texts[0] not in stream.getvalue()
-        assert not stream.getvalue().endswith("\n")  # soon enough, a file gets nothing
+        assert not stream.getvalue().endswith("\n")  # a file gets no line that is cleared again

@@ -1,4 +1,4 @@
-"""Who is let in: the page itself, and nobody else; and what every answer tells browsers."""
+"""Requests that the server accepts or refuses, and the headers of every answer."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_other_names_of_the_same_are_let_in(client, headers):
 @pytest.mark.parametrize(
     "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"]
 )
-def test_what_forms_can_send_is_refused(client, kind):
+def test_content_types_of_forms_are_refused(client, kind):
     refused(client.ask("/api/open", OPEN, headers={"content-type": kind}), 415, "must be application/json")
 
 

@@ -1,4 +1,4 @@
-"""The texts of the page: every language says what English says, in all the forms that its numbers need."""
+"""The texts of the page: every language has all texts, in all its plural forms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Forms = dict[str, str]
 
 
 def texts_of(language):
-    """All texts of a language by their paths."""
+    """Return all texts of a language by their paths."""
     tree = json.loads((PAGE / "languages" / f"{language}.json").read_text(encoding="utf-8"))
     return dict(_texts(tree, ""))
 
@@ -44,7 +44,7 @@ def _texts(tree, path):
 
 
 def placeholders(forms):
-    """What is filled into a text, in any of its forms."""
+    """Return the placeholders of a text in all its forms."""
     return {name for form in forms.values() for name in re.findall(r"\{(\w+)\}", form)}
 
 
@@ -77,7 +77,7 @@ def test_texts_have_all_forms_of_numbers_and_are_not_empty(language):
 
 
 def test_texts_that_the_page_asks_for_exist():
-    """Names that are written out as a whole; those that are put together are seen in the browser."""
+    """Only names that are literals in the source; tests in the browser cover the others."""
     asked: dict[str, str] = {}
     for file in [*(PAGE / "js").rglob("*.js"), PAGE / "index.html"]:
         source = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The messages of the page and their answers; what is wrong with a message is said in one line."""
+"""The messages of the page, their answers and errors."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_wrong_messages_are_refused(client, route, message, words):
         (json.dumps({"game": "\ud800"}).encode(), "there is no game '\\ud800'"),
     ],
 )
-def test_what_is_no_message_is_refused(client, body, words):
+def test_bytes_that_are_not_messages_are_refused(client, body, words):
     answer = client.ask("/api/open", body)
     assert answer.status == 400
     assert words in answer.json["error"]

@@ -1,4 +1,4 @@
-"""The client: answers are matched to queries, programs end with it, and what goes wrong is one line."""
+"""The client: answers by query, the end of programs, and errors."""
 
 import gc
 import re
@@ -16,7 +16,7 @@ from patchwork_env.protocol.client import Client, split_command
 ECHO = ["sh", "-c", 'while read -r line; do echo "$line"; done']
 """A program that answers every query with the query itself."""
 DEAF = ["sh", "-c", """trap "" TERM; sleep 60 & echo $! >&2; wait; sleep 60"""]
-"""A program that reads nothing, cannot be asked to end, and tells the number of a child."""
+"""A program that reads nothing, ignores SIGTERM, and writes the process id of a child."""
 
 
 def test_answers_are_sorted_by_their_ids():
@@ -62,14 +62,14 @@ def test_a_program_is_asked_and_ends():
 
 
 def is_running(process):
-    """Whether a process runs; one that waits to be buried does not."""
+    """Whether a process is running; a zombie is not."""
     with suppress(FileNotFoundError):
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
 
 
 def comes(condition):
-    """Whether something is true within some seconds."""
+    """Wait some seconds for a condition; return whether it became true."""
     return any(condition() or time.sleep(0.01) for _ in range(1000))
 
 
@@ -85,7 +85,7 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started():
     assert comes(lambda: not is_running(child)), "what the program started goes on"
 
 
-def test_a_client_that_nobody_holds_ends_its_program():
+def test_a_garbage_collected_client_ends_its_program():
     client = Client(ECHO)
     process, inbox = client._program._process, client._inbox
     client.ask("choose", 30)
@@ -118,11 +118,11 @@ def test_all_programs_end_with_the_process():
 )
 def test_how_a_program_ended_or_what_nonsense_it_wrote_is_told(script, words):
     with Client(["sh", "-c", script]) as client:
-        for _ in range(2):  # nothing comes after nonsense
+        for _ in range(2):  # no more answers after an invalid one
             with pytest.raises(OpponentError, match="^program 'sh' .*" + re.escape(words)):
                 client.ask("choose", 30)
 
 
-def test_what_cannot_be_started_is_an_error():
+def test_a_program_that_cannot_be_started_is_an_error():
     with pytest.raises(OpponentError, match=r"program '\./none' cannot be started: .*No such file"):
         Client("./none")

@@ -1,4 +1,4 @@
-"""``patchwork-env engine`` as a process: what is on its streams, how it ends, and itself as an agent."""
+"""``patchwork-env engine`` as a process: its streams, its end, and its use as an agent."""
 
 import json
 import signal
@@ -61,7 +61,7 @@ def test_it_is_an_agent_itself_and_answers_a_client():
         agent.act(game)
 
 
-def test_what_cannot_be_asked_for_is_refused_at_once(capsys):
+def test_invalid_options_are_refused_at_once(capsys):
     assert cli.main(["engine", "--agent", "gredy"]) == 2
     assert "did you mean 'greedy'?" in capsys.readouterr().err
     assert cli.main(["engine", "--threads", "0"]) == 2

@@ -1,4 +1,4 @@
-"""What documents say of the engine: exchanges are replayed, and tables name what there is."""
+"""The pages about the engine: their exchanges are replayed, and their tables are complete."""
 
 import json
 import re
@@ -25,7 +25,7 @@ GAP = "…"
 
 
 def fits(found, shown):
-    """Whether an answer is as the page shows it, where a gap stands for anything."""
+    """Whether an answer is the one on the page, where a gap stands for anything."""
     if isinstance(shown, str) and GAP in shown:
         return shown == GAP or (isinstance(found, str) and found.startswith(shown.partition(GAP)[0]))
     if isinstance(shown, dict):

@@ -1,4 +1,4 @@
-"""The engine over streams: answers to every query, errors, warnings, many queries at once, and its end."""
+"""The engine over streams: answers, errors, concurrent queries, and its end."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ NEW = {"game": "patchwork", "options": {"seed": 7}}
 
 @pytest.fixture(autouse=True)
 def release():
-    """Agents that hang do so until the end of a test."""
+    """Release agents that hang, after each test."""
     odd_agents.release.clear()
     yield
     odd_agents.release.set()
 
 
 class Answers(list[dict[str, Any]]):
-    """What an engine has sent, to be waited for."""
+    """The answers of an engine, with a method to wait for them."""
 
     def __init__(self):
         self.changed = threading.Condition()
@@ -52,7 +52,7 @@ class Answers(list[dict[str, Any]]):
 
 
 def asked(*queries, trusted=(), **options):
-    """All answers to some queries, in the order in which they came."""
+    """Return all answers to some queries, in the order of their arrival."""
     text = "".join(json.dumps(query) + "\n" for query in queries)
     return answers_to(text.encode(), trusted, **options)
 
@@ -69,7 +69,7 @@ def only(*queries, **options):
     return answer
 
 
-# --- what is asked ----------------------------------------------------------------------------------------
+# --- queries ----------------------------------------------------------------------------------------------
 
 
 def test_it_tells_of_itself():
@@ -325,7 +325,7 @@ def test_an_agent_that_hangs_is_given_up_at_the_time_limit(new_engine):
 
 
 def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine):
-    positions.play(GAME.clone(), 0)  # so that nothing has to be compiled meanwhile
+    positions.play(GAME.clone(), 0)  # compiles what the engine needs
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", time_limit=0.5))
     (last,) = answers.wait(1)
@@ -336,12 +336,12 @@ def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine):
 # --- the end ----------------------------------------------------------------------------------------------
 
 
-def test_it_ends_when_nobody_reads():
+def test_it_ends_when_the_reader_is_gone():
     reading, writing = os.pipe()
     queries, asking = os.pipe()
     os.close(reading)
     with os.fdopen(queries, "rb") as source, os.fdopen(asking, "wb", 0) as stream:
-        stream.write(endless("a", report_every=0.001) + b"\n")  # and the input goes on
+        stream.write(endless("a", report_every=0.001) + b"\n")  # and the input stays open
         target = os.fdopen(writing, "wb", 0)
         with target:
             players, before = AgentPool([f"{ODD}:endless"]), set(threading.enumerate())

@@ -1,4 +1,4 @@
-"""What the page is told of games: the same as the games themselves say."""
+"""Positions as data for the page, against the games themselves."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_every_position_says_what_the_game_says(game):
 
 
 def test_positions_do_not_depend_on_how_they_are_asked_for(game):
-    """The stateless way, a move at a time from the notation, gives the same as the whole game at once."""
+    """Playing move by move from the notation gives the same positions as the whole game."""
     whole = positions.positions_of(positions.read_game(game.notation()))
     going_on = game.root()
     for position in whole[1:]:

@@ -1,4 +1,4 @@
-"""Agents that move and analyse for the page: their answers, their failures, and what nobody waits for."""
+"""Moves and analyses by agents for the page: answers, failures, and streams without a reader."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def release():
-    """Agents that hang do so until the end of a test."""
+    """Release agents that hang, after each test."""
     odd_agents.release.clear()
     odd_agents.closed.clear()
     yield
@@ -54,7 +54,7 @@ def test_agents_choose_what_they_choose_elsewhere(client):
         ("nmbr9_champion:instant", "plays nmbr9, not patchwork"),
     ],
 )
-def test_what_is_no_agent_here_is_an_error_of_the_stream(client, spec, words):
+def test_invalid_agents_are_errors_of_the_stream(client, spec, words):
     (event,) = choose(client, spec)
     assert list(event) == ["error"]
     assert words in event["error"]
@@ -148,7 +148,7 @@ def test_nmbr9_is_analysed_by_expected_scores(client):
     assert {line["word"] for line in last["lines"]} <= set(map(game.move_text, game.legal_actions()))
 
 
-def test_who_cannot_analyse_says_so(client):
+def test_agents_that_cannot_analyse_are_an_error(client):
     (event,) = client.ask("/api/analyse", {"notation": NOTATION, "agent": "greedy"}).events
     assert "agent 'greedy' cannot analyse" in event["error"]
     free = nmbr9.Game(order="free").notation()
@@ -164,7 +164,7 @@ def test_figures_of_any_type_are_told_if_they_are_numbers():
     assert all("the answer cannot be encoded" in event["error"] for event in events)
 
 
-def test_an_analysis_ends_when_nobody_reads_it():
+def test_an_analysis_ends_with_its_reader():
     client = Client(f"{ODD}:endless")
     message = json.dumps({"notation": NOTATION, "agent": f"{ODD}:endless"}).encode()
 
@@ -215,10 +215,10 @@ def test_agents_are_ready_before_they_are_asked(monkeypatch):
     players, streams = AgentPool(["greedy"]), thinking.Streams(pause=0)
     thinking.Thinking(players, streams).warm_up("patchwork")
     assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}
-    thinking.Thinking(AgentPool(["no such agent"]), streams).warm_up("patchwork")  # which is told
+    thinking.Thinking(AgentPool(["no such agent"]), streams).warm_up("patchwork")  # which is ignored
 
 
-def test_agents_are_made_ready_only_while_nobody_waits_for_one():
+def test_agents_are_prepared_only_during_pauses():
     async def work_and_wait():
         streams, finished = thinking.Streams(pause=0.01), threading.Event()
         stream = streams.stream(lambda tell, stopped: finished.wait(), "work", 1)

@@ -1,4 +1,4 @@
-"""The MCP server, asked by the library's own client: in the same process, and over stdin and stdout."""
+"""The MCP server with the library's own client: in the same process, and over stdin and stdout."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ FIRST = "patchwork-1"
 
 
 async def ask(client, tool, **arguments):
-    """The text that a tool gives; ValueError if it is an error."""
+    """Return the text of a tool; ValueError if it is an error."""
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
     if result.is_error:
@@ -38,7 +38,7 @@ async def ask(client, tool, **arguments):
 
 
 async def play_through(ask, game_id):
-    """Plays the middle one of the listed placements until the game is over; returns the last text."""
+    """Play the middle one of the listed placements until the game is over; return the last text."""
     told = await ask("show", game_id=game_id)
     while "The game is over" not in told:
         words = WORD.findall(await ask("ask", game_id=game_id, request="placements"))
@@ -48,7 +48,7 @@ async def play_through(ask, game_id):
 
 
 def run(talk, server=None, **options):
-    """Has a client talk with a server."""
+    """Run a conversation of a client with a server."""
 
     async def connected():
         async with Client(server or create_server(), **options) as client:
@@ -109,7 +109,7 @@ def test_the_page_names_all_tools_and_arguments():
 
 
 def test_over_stdin_and_stdout_with_an_opponent_that_writes_to_stdout():
-    """A process of its own: games, calls at the same time, a call that is given up, and a clean end."""
+    """In a separate process: games, concurrent calls, a call that times out, and a clean exit."""
     program = "import sys; from patchwork_env.cli import main; sys.exit(main())"
     (configured,) = re.findall(r'^\{"mcpServers": .*', PAGE, re.MULTILINE)
     arguments = json.loads(configured)["mcpServers"]["patchwork"]["args"]

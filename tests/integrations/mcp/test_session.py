@@ -1,4 +1,4 @@
-"""The tools of the MCP server, called without the library: whole games, bad calls, cancelled ones."""
+"""The tools of the MCP server without the library: whole games, bad calls, cancelled calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def session():
 
 
 def ask(session, tool, **arguments):
-    """The text that a tool gives."""
+    """Return the text of a tool."""
     return asyncio.run(session.call(tool, arguments))
 
 

@@ -1,4 +1,4 @@
-"""Datasets of Minari: what they hold is what the engines say, and nothing half done is left behind."""
+"""Datasets of Minari: their content against the engines, and no files after failures."""
 
 import json
 import os
@@ -33,7 +33,7 @@ KINDS = {"patchwork": patchwork.Game, "nmbr9": nmbr9.Game}
 
 @pytest.fixture(scope="module", autouse=True)
 def root(tmp_path_factory):
-    """The folder of all datasets of the tests, which Minari finds."""
+    """The root folder of Minari in these tests."""
     folder = tmp_path_factory.mktemp("minari")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINARI_DATASETS_PATH", str(folder))
@@ -41,13 +41,13 @@ def root(tmp_path_factory):
 
 
 def files(folder):
-    """All files of a folder, by their paths within it."""
+    """The bytes of all files in a folder, by relative path."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def about(dataset):
-    """What the metadata of a dataset say of how it was made."""
+    """This package's metadata of a dataset."""
     return json.loads((dataset.storage.data_path / "metadata.json").read_text())["patchwork_env"]
 
 
@@ -118,7 +118,7 @@ def worth(end, seat, kind, episode):
 
 
 def test_the_environment_replays_an_episode(root):
-    """Against the agent that played it, from the same seed, the same actions show and bring the same."""
+    """The same seed, opponent and actions give the same observations and rewards."""
     dataset = record("greedy", 4, "patchwork/greedy-v0")
     env = dataset.recover_environment(opponent="greedy")
     assert isinstance(env, MaskedObservation)
@@ -140,7 +140,7 @@ def test_the_environment_replays_an_episode(root):
     assert replayed_episodes == 4
 
 
-def test_equal_arguments_give_equal_files_whoever_plays(tmp_path):
+def test_equal_arguments_give_equal_files_with_any_number_of_workers(tmp_path):
     first, second, other = (tmp_path / name for name in ("first", "second", "other"))
     games = BLOCK_SIZE + 2
     record("random", games, "patchwork/twice-v0", root=first)
@@ -181,7 +181,7 @@ def test_recordings_of_different_agents_are_combined(root):
 @pytest.mark.parametrize("options", [{}, {"game": "nmbr9", "players": 2}], ids=str)
 def test_torchrl_reads_recordings(options, root, tmp_path, monkeypatch):
     datasets, tensordict = map(pytest.importorskip, ("torchrl.data.datasets", "tensordict"))
-    # TorchRL 0.14 drops all data here, whatever the dataset.
+    # TorchRL 0.14 drops all data here, for any dataset.
     monkeypatch.setattr(tensordict.TensorDict, "memmap_like", tensordict.TensorDict.memmap)
     name = f"read/{options.get('game', 'patchwork')}-v0"
     recorded = record("random", 1, name, **options)
@@ -196,7 +196,7 @@ def test_torchrl_reads_recordings(options, root, tmp_path, monkeypatch):
         assert np.array_equal(steps["next", "reward"][:, 0], episode.rewards)
 
 
-# --- what is refused, and what failures leave behind --------------------------------------------------------
+# --- errors and interrupts ----------------------------------------------------------------------------------
 
 
 def test_ids_that_minari_could_not_find_are_refused(root):

@@ -1,4 +1,4 @@
-"""Games of OpenSpiel in all their parameterisations, and random play in them."""
+"""Games of OpenSpiel with many parameters, and random play."""
 
 import numpy as np
 import pyspiel
@@ -31,7 +31,7 @@ GAMES = [*PATCHWORK, *NMBR9]
 
 
 def states_of_a_game(game, seed):
-    """One state that goes on at random, from the beginning to the end."""
+    """Yield a state at the start and after each random action, up to the end."""
     rng, state = np.random.default_rng(seed), game.new_initial_state()
     yield state
     while not state.is_terminal():
@@ -47,5 +47,5 @@ def any_action(state, rng):
 
 
 def load(name):
-    assert open_spiel.bot  # imported for what it registers
+    assert open_spiel.bot  # the import registers the games
     return pyspiel.load_game(name)

@@ -1,4 +1,4 @@
-"""Agents of ours as bots of OpenSpiel, its bots as agents of ours, and its algorithms on the games."""
+"""Agents as bots of OpenSpiel, its bots as agents, and its algorithms on the games."""
 
 import numpy as np
 import pytest
@@ -33,13 +33,13 @@ def test_a_bot_plays_what_the_agent_chooses():
 
 @pytest.mark.parametrize("evaluate", [pyspiel.evaluate_bots, evaluate_bots.evaluate_bots])
 def test_bots_play_whole_games(evaluate):
-    """Chance, which tells bots what it decided, included."""
+    """With chance nodes, whose outcomes OpenSpiel sends to the bots."""
     bots = [open_spiel.bot("greedy", 0, seed=1), uniform_random.UniformRandomBot(1, np.random.RandomState(1))]
     seed = 5 if evaluate is pyspiel.evaluate_bots else np.random.RandomState(5)
     assert list(evaluate(load("python_nmbr9(players=2)").new_initial_state(), bots, seed)) == [1, -1]
 
 
-def test_what_a_bot_does_not_play():
+def test_states_that_a_bot_refuses():
     state = load("python_patchwork(seed=7)").new_initial_state()
     with pytest.raises(ValueError, match="player 0 is to move, not player 1"):
         open_spiel.bot("random", 1).step(state)

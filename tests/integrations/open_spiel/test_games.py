@@ -1,4 +1,4 @@
-"""Both games of OpenSpiel against the engines, and what their players may and may not know."""
+"""Both games of OpenSpiel against the engines, and the information of their players."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_decks_without_spaces_are_digits_that_survive_being_written(deck):
 
 
 @pytest.mark.parametrize("name", [name for name in NMBR9 if load(name).max_chance_nodes_in_history()])
-def test_nobody_sees_a_card_before_it_is_turned(name):
+def test_cards_are_hidden_before_they_are_turned(name):
     game = load(name)
     observer = make_observation(game)
     for state in states_of_a_game(game, 2):
@@ -155,7 +155,7 @@ def test_returns(name, kind):
             assert max(returns) == 1 or len(game.winners()) > 1
 
 
-# --- positions to go on from ------------------------------------------------------------------------------
+# --- states from positions --------------------------------------------------------------------------------
 
 
 def test_a_state_goes_on_from_a_position():
@@ -199,7 +199,7 @@ def test_chance_has_no_position():
             state.get_game().new_initial_state(str(state))
 
 
-# --- what is refused --------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

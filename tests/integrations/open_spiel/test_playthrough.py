@@ -1,6 +1,6 @@
-"""Whole games as OpenSpiel writes them down, compared with the files that are kept.
+"""Playthroughs of OpenSpiel, compared with stored ones.
 
-A change that alters them on purpose records them anew:
+Record them again after an intended change:
 ``python -m tests.integrations.open_spiel.test_playthrough --record``.
 """
 
@@ -23,7 +23,7 @@ GAMES = {"patchwork": "python_patchwork", "nmbr9": "python_nmbr9(players=2,deck_
 
 
 def playthrough(name):
-    """The game that random actions of a fixed seed make, chance included."""
+    """Return the playthrough of random actions with a fixed seed."""
     load(name)
     return "\n".join(playthrough_lines(name, seed=7)) + "\n"
 

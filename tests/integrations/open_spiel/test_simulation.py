@@ -1,4 +1,4 @@
-"""OpenSpiel's own checks, and what its tests of all its games look at, in all parameterisations."""
+"""OpenSpiel's own checks of games, with many parameters."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ def test_games_survive_being_written_and_copied(name):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_copies_and_stored_states_go_on_alike(name):
-    """At every power of two, as storing takes time; the copies play on by themselves."""
+    """Only at powers of two, because storing takes time."""
     game, rng = load(name), np.random.default_rng(2)
     for number, state in enumerate(states_of_a_game(game, 1)):
         if number & (number - 1):

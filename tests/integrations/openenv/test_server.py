@@ -57,7 +57,7 @@ def session(address):
 
 
 def read_move(env, chance):
-    """A random placement of the first group that has some, as only the texts tell of it; else the example."""
+    """Return a random placement of the first group that has some, read from the texts; else the example."""
     told = env.step("moves").observation.text
     groups = [line for line in told.splitlines() if "such as" in line]
     if not groups:
@@ -68,7 +68,7 @@ def read_move(env, chance):
 
 
 def play(env, seed, **options):
-    """Plays a game by what its texts tell, and nothing else."""
+    """Play a game with its texts as the only input; return all observations."""
     chance, result = random.Random(seed), env.reset(seed=seed, **options)
     observations = [result.observation]
     while not result.done:
@@ -92,7 +92,7 @@ def test_a_game_by_texts_alone(address):
     assert replayed.root() == Game(seed=7)
 
 
-def test_what_an_observation_tells_in_figures(address):
+def test_fields_of_an_observation(address):
     with session(address) as env:
         with pytest.raises(RuntimeError, match="this session has no episode"):
             env.step("moves")
@@ -183,8 +183,8 @@ def test_odd_messages_are_answered(address, message, code):
 
 
 def is_accepted(stream):
-    """Whether the server began a session; those that have just been left may still count."""
-    with suppress(ConnectionClosed):  # right behind the refusal
+    """Whether the server began a session; sessions that ended just now may still count."""
+    with suppress(ConnectionClosed):  # right after the refusal
         stream.send('{"type": "reset"}')
     answer = json.loads(stream.recv(10))
     assert answer["type"] == "observation" or answer["data"]["code"] == "CAPACITY_REACHED"
@@ -254,7 +254,7 @@ def test_serves_until_ctrl_c():
         (["--opponent", "gredy"], "there is no agent 'gredy'"),
     ],
 )
-def test_what_is_wrong_is_told(arguments, message, capsys):
+def test_errors_of_the_command(arguments, message, capsys):
     port = [] if "--port" in arguments else ["--port", "0"]
     try:
         code = cli.main(["openenv", *port, *arguments])

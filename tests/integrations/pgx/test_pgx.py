@@ -1,4 +1,4 @@
-"""Our games as Pgx environments: Pgx's own test, and equality with our own game objects."""
+"""The games as Pgx environments: Pgx's own test, and equality with the game objects."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ KINDS = {
     "nmbr9 known": Nmbr9(order="known", players=2),
     "nmbr9 free": Nmbr9(order="free"),
 }
-GAMES = 112  # of each kind: a thousand in all
+GAMES = 112  # of each kind: 1,008 in all
 OF_EACH = pytest.mark.parametrize("env", [pytest.param(env, id=name) for name, env in KINDS.items()])
 
 
@@ -44,7 +44,7 @@ def random_actions(state, rng):
 
 
 def histories(env, n, seed=0):
-    """Random games: all states, and the actions between them ``(steps, n)``."""
+    """Return all states of random games, and the actions between them ``(steps, n)``."""
     state, rng = batch(env, n, seed), np.random.default_rng(seed)
     step = jax.jit(jax.vmap(env.step))
     states, actions = [state], []
@@ -94,7 +94,7 @@ def test_games_are_those_of_our_own_class(env):
 
 
 def twin_of(env, states, i, last):
-    """Our own game of the same set-up; of a hidden deck, with the tiles that were drawn."""
+    """Return the game object of the same set-up; with a hidden deck, of the tiles that were drawn."""
     if env.id == "nmbr9" and env._draws:
         return nmbr9.Game(deck=last.state["deck"][0, : last.state["num_cards"][0]], players=env.num_players)
     first = type(last).rules.game.from_state(np.asarray(states[0]._record[i]).view(type(last).rules.dtype))
@@ -103,7 +103,7 @@ def twin_of(env, states, i, last):
 
 
 def rewards_of(game, first, env):
-    """All rewards of a game, added up, by the rule book."""
+    """Return the sums of the rewards of a game, by the rules."""
     scores, n = game.scores(), env.num_players
     if env._kind == 2 or n == 1:  # the score
         return np.subtract(scores, first).tolist()

@@ -1,4 +1,4 @@
-"""The environments of RLlib: who is to move, what is seen, and what the end is worth."""
+"""The environments of RLlib: players to move, observations and rewards."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ CONFIGS = (
 
 
 def play(env, seed, rng):
-    """A game of random legal actions: all steps, each with who acted, and what came of it."""
+    """Play random legal actions; return all steps: the player with the action, and the results."""
     observations, infos = env.reset(seed=seed)
     assert infos == {}
     steps, over = [(None, observations, {}, {}, {}, {})], False
@@ -110,6 +110,6 @@ def test_an_illegal_action_is_refused_or_ends_the_game():
         ({"reward_scale": 0}, ValueError, "reward_scale is 0; it must be a finite number above 0"),
     ],
 )
-def test_what_cannot_be_is_refused(config, error, message):
+def test_invalid_configurations_are_refused(config, error, message):
     with pytest.raises(error, match=message):
         GameMultiAgentEnv(config)

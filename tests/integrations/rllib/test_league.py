@@ -1,4 +1,4 @@
-"""What RLlib makes of games, of whole trajectories for every player, and of the league."""
+"""Games in RLlib: a whole trajectory for every player, and the league."""
 
 from collections import Counter, defaultdict
 from functools import partial
@@ -25,7 +25,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def built():
-    """Builds the algorithm of the example with few games at once; they are stopped in the end, with Ray."""
+    """Builds the example's algorithm with few games at once; all are stopped after the tests, and Ray."""
     made = []
 
     def build(env_config, players=2, turns=256, **league):
@@ -119,7 +119,7 @@ def test_seats_and_past_selves_are_drawn_in_their_shares(players):
         ((MAIN, MAIN), 1.0, []),
     ],
 )
-def test_what_the_learner_wins_counts_and_shared_wins_are_halves(modules, outcome, logged):
+def test_wins_of_the_learner_count_and_shared_wins_are_halves(modules, outcome, logged):
     agents = {f"player_{number}": module for number, module in enumerate(modules)}
     ends = {
         agent: SimpleNamespace(get_infos=lambda at, own=module == MAIN: {"outcome": outcome if own else 7.0})

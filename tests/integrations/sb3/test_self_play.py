@@ -95,7 +95,7 @@ def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_pat
 
 
 class Curves(KVWriter):
-    """What a logger was given, by the number of decisions."""
+    """Stores the logged values by the number of decisions."""
 
     def __init__(self):
         self.points = []
@@ -106,7 +106,7 @@ class Curves(KVWriter):
 
 @pytest.mark.parametrize("every", [1, 3])
 def test_evaluations_are_of_the_weights_that_learned_from_all_that_was_counted(tmp_path, every):
-    """Whose figures stand in a file next to the digest of the weights at the end, too."""
+    """The last evaluation, which a file also stores beside the digest of the weights."""
     model, curves = make_model(SelfPlayVecEnv(8, seed=1)), Curves()
     model.set_logger(Logger(None, [curves]))
     callback = EvaluationCallback(["random"], every=every, games=2)
@@ -279,7 +279,7 @@ def test_wrong_options(options, kind, message):
         SelfPlayCallback(**options)
 
 
-def test_what_is_no_model():
+def test_other_objects_are_not_models():
     with pytest.raises(ValueError, match="'greedy' is not a MaskablePPO or a policy of one"):
         as_agent("greedy")
     assert evaluate(agents.load("greedy"), "random", games=2).agent == "greedy"

@@ -1,4 +1,4 @@
-"""Training by MaskablePPO: what can be taken away, and what it goes on from and refuses."""
+"""Runs of MaskablePPO: their files, resumed runs, and errors."""
 
 import gymnasium
 import numpy as np
@@ -49,7 +49,7 @@ def small_trainer(config, *overrides):
     return make_trainer(load_config(config, list(overrides)))
 
 
-# --- what can be taken away ---------------------------------------------------------------------------------
+# --- the files of a run -------------------------------------------------------------------------------------
 
 
 def test_a_run_tells_how_it_fared_and_leaves_no_code_but_the_model(finished):
@@ -62,7 +62,7 @@ def test_a_run_tells_how_it_fared_and_leaves_no_code_but_the_model(finished):
 
 
 def test_stock_maskable_ppo_plays_and_learns_on(finished):
-    """As a user of Stable-Baselines3 does it, with the environment that ``gymnasium.make`` gives."""
+    """As users of Stable-Baselines3 do, with the environment of ``gymnasium.make``."""
     env = gymnasium.make("patchwork_env:Patchwork-v0", opponent="greedy")
     model = MaskablePPO.load(finished / "final" / "model.zip", env=env, n_steps=64)
     assert type(model.policy) is PatchworkPolicy
@@ -142,7 +142,7 @@ def test_schedules(config):
 
 
 def test_random_numbers_do_not_go_on_behind_their_state(config):
-    """NumPy takes any place, and reads there."""
+    """NumPy accepts any position, and reads memory there."""
     trainer = small_trainer(config)
     state = trainer.state_dict()
     trainer.load_state_dict(state)

@@ -30,7 +30,7 @@ def random_actions(env, rng):
 
 
 def play(env, steps, seed=0):
-    """Random play; yields what each step returned."""
+    """Play at random; yield the results of each step."""
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         yield env.step(random_actions(env, rng))
@@ -44,14 +44,14 @@ def advance(game):
 
 
 class SingleGame:
-    """One game of the batch, played by the rules of ``Game`` and what the environment says of itself."""
+    """One game of the batch, played with ``Game`` by the environment's documented behaviour."""
 
     def __init__(self, game, seat, opponent, begin, rewards):
         self.game, self.seat, self.opponent, self.begin, self.rewards = game, seat, opponent, begin, rewards
         self.turns = 0
 
     def step(self, action):
-        """The reward, and the last position of the game if it ended, or None; then another has begun."""
+        """Play an action; return the reward, and the last position if the game ended, else None."""
         before, last = self.scores()[0], None
         self.play(action)
         while True:
@@ -71,7 +71,7 @@ class SingleGame:
         self.turns += 1
 
     def scores(self):
-        """Those of the learner, and of the others in their order."""
+        """Return the scores, the learner's first."""
         scores = self.game.scores()
         return [*scores[self.seat :], *scores[: self.seat]]
 
@@ -256,7 +256,7 @@ def test_games_without_a_decision_of_the_learner_are_refused():
         env.reset()
 
 
-# --- mistakes -----------------------------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------------------
 
 
 def test_a_reset_is_needed_after_an_opponent_failed():

@@ -1,4 +1,4 @@
-"""Episodes in words: moves, requests, bad answers and rewards, as servers for language models give them."""
+"""Episodes in words: moves, requests, bad answers and rewards."""
 
 import random
 
@@ -17,7 +17,7 @@ def begun(game="patchwork", seed=7, **given):
 
 
 def played(episode):
-    """Plays random moves to the end."""
+    """Play random moves to the end."""
     chance, replies = random.Random(episode.seed), []
     while not episode.has_ended:
         game = episode.game
@@ -55,7 +55,7 @@ def test_alone_each_point_is_a_reward():
 
 def test_four_players_of_nmbr9():
     episode = begun("nmbr9", players=4, seat=2, rewards="margin")
-    assert episode.first.others == ()  # what others do in a round shows when it is complete
+    assert episode.first.others == ()  # moves of others are shown after the round
     first, *_, last = played(episode)
     assert [player for player, _ in first.others] == [0, 1, 3]
     scores = list(episode.game.scores())

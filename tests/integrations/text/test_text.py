@@ -1,4 +1,4 @@
-"""Both games in words: everything a player needs is told, and every legal move is found by its name."""
+"""Both games in words: texts have all that a player needs, and every legal move has a word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.toy import Game as Toy
 
 
 def after(game, moves, seed=0):
-    """The game after some random moves."""
+    """Return the game after some random moves."""
     chance = random.Random(seed)
     for _ in range(moves):
         game.play(chance.choice(game.legal_actions().tolist()))
@@ -26,7 +26,7 @@ def after(game, moves, seed=0):
 
 
 def positions():
-    """Positions of both games, of all kinds."""
+    """Return positions of all kinds in both games."""
     special = after(Patchwork(seed=7), 25)
     assert special.pending_special
     return [

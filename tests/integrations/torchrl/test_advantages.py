@@ -1,4 +1,4 @@
-"""Advantages along each player's own decisions, against their definition and against TorchRL's own."""
+"""Advantages of each player's own decisions, against their definition and TorchRL's ``GAE``."""
 
 import itertools
 
@@ -21,7 +21,7 @@ GAMMA, LMBDA = 0.9, 0.8
 
 
 def by_definition(game):
-    """The advantages of one game's turns, each player's decisions taken out and summed up alone."""
+    """Return the advantages of one game's turns, computed for each player alone."""
     turns, count = game["next", "rewards"].shape
     over, cut = game["next", "terminated"][:, 0].tolist(), game["next", "truncated"][:, 0].tolist()
     estimates, begin = [0.0] * turns, 0

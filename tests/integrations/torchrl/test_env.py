@@ -37,7 +37,7 @@ kinds = pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 
 
 def play(env, steps):
-    """What ``steps`` random steps give, ``(n, steps)``, with resets in between."""
+    """Return the data of random steps ``(n, steps)``, with resets in between."""
     torch.manual_seed(5)
     return env.rollout(steps, break_when_any_done=False)
 
@@ -118,7 +118,7 @@ def test_against_an_opponent_the_learner_alone_is_rewarded():
 
 
 class Counting(LastAction):
-    """Counts the games that it is asked about."""
+    """An opponent that counts the games in its calls."""
 
     asked = 0
 
@@ -129,7 +129,7 @@ class Counting(LastAction):
 
 @pytest.mark.parametrize("opponent", [None, Counting()], ids=["self-play", "opponent"])
 def test_games_that_take_no_step_stay_as_they_are(opponent):
-    """Their states and random numbers, whether other games end or not; opponents are not asked about them."""
+    """Their states and random numbers do not change, and opponents do not act in them."""
 
     def of_the_game():
         streams = [word for name, word in streams_of(env.batch) if name.endswith("treams[1]")]
