@@ -88,6 +88,7 @@ def test_an_unknown_deck_is_sampled_anew():
     assert other.deck[:8] == game.deck[:8]
     assert sorted(other.deck) == sorted(game.deck) != list(other.deck) != list(game.deck)
     assert other.placements() == game.placements()
+    assert len({game.determinize(seed=seed).deck[8] for seed in range(20)}) > 3
     assert Game(deck=range(10)).determinize(seed=1) == Game(deck=[0, *range(9, 0, -1)]).determinize(seed=1)
     for order in ("known", "free"):
         assert Game(seed=8, order=order).determinize(seed=1) == Game(seed=8, order=order)
