@@ -85,7 +85,7 @@ class Agent(ABC):
         return self.__dict__.copy()
 
     @abstractmethod
-    def act(self, game: BaseGame) -> int:
+    def act(self, game: Any) -> int:  # Any: agents of one game narrow it to that game's class
         """Return a legal action for ``game.current_player``; the game is not changed.
 
         ValueError if the game is over, or is not one of :attr:`games`.
