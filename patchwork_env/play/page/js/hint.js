@@ -1,5 +1,6 @@
 /** A hint: the best move of a quick search, as a ghost on the board, with its evaluation. */
 
+import { notPlayed } from "./analysis/lines.js";
 import { QUICK } from "./analysis/search.js";
 import { isAbort } from "./backend.js";
 import { percent, t } from "./language.js";
@@ -26,7 +27,7 @@ export async function askHint(app) {
     const [best] = analysis.lines;
     if (signal.aborted || session.notation !== notation || !best) return;
     view.preview([best.word]);
-    const [picture] = view.drawMove(moveOf(best, position));
+    const [picture] = view.drawMove(notPlayed(position, best.word, position.player));
     const hint = app.notify({ text: hintText(view, position, best), picture, kind: "hint" });
     app.addEventListener("shown", hint.close, { once: true });
   } catch (error) {
@@ -36,10 +37,8 @@ export async function askHint(app) {
   }
 }
 
-const moveOf = ({ word, action }, position) => ({ ...position, word, action, mover: position.player });
-
 function hintText(view, position, best) {
-  const move = view.moveLabel(moveOf(best, position));
+  const move = view.moveLabel(notPlayed(position, best.word, position.player));
   if (best.win === null || best.win === undefined) return t("hint.best", { move });
   const win = percent(position.player === 0 ? best.win : 1 - best.win);
   return t("hint.withChance", { move, win });

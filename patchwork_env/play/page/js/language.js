@@ -94,9 +94,8 @@ export function product(total, factor) {
   return `${number(total)} × ${number(factor)} = ${number(total * factor)}`;
 }
 
-/** A probability, 0 to 1, in percent. */
-export const percent = (value, digits = 0) =>
-  number(value, { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits });
+/** A probability, 0 to 1, in whole percent. */
+export const percent = (value) => number(value, { style: "percent" });
 
 const MARKS = {
   "data-t": (element, text) => {
