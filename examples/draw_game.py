@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.nmbr9 import render as nmbr9_render
@@ -60,7 +61,7 @@ def play(name: str, seed: int, specs: tuple[str, ...]) -> list[Game]:
 
 def draw(positions: list[Game], specs: tuple[str, ...], out: Path, width: int, gif_width: int) -> None:
     """Write the pictures of a game into the folder ``out``."""
-    render = nmbr9_render if isinstance(positions[0], nmbr9.Game) else patchwork_render
+    render: Any = nmbr9_render if isinstance(positions[0], nmbr9.Game) else patchwork_render
     is_told_apart = len(set(specs)) == len(specs)
     names = specs if is_told_apart else tuple(f"{spec} {seat}" for seat, spec in enumerate(specs))
     out.mkdir(parents=True, exist_ok=True)
