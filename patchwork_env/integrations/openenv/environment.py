@@ -11,13 +11,12 @@ from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 from openenv.core.env_server.http_server import create_app as create_openenv_app
 from openenv.core.env_server.interfaces import Environment
-from openenv.core.env_server.types import Action, ConcurrencyConfig, EnvironmentMetadata, Observation, State
+from openenv.core.env_server.types import Action, ConcurrencyConfig, Observation, State
 from pydantic import BaseModel, ConfigDict, Field
 
-from patchwork_env import __version__
 from patchwork_env.core.checks import as_number, check_between
 from patchwork_env.core.names import short_repr
-from patchwork_env.games import PATCHWORK, rules_of
+from patchwork_env.games import PATCHWORK
 from patchwork_env.integrations.text.episode import Episode, EpisodeSettings, Reply
 from patchwork_env.integrations.text.view import notation_of
 from patchwork_env.service.agents import AgentPool
@@ -130,13 +129,6 @@ class TextEnvironment(Environment[TextAction, TextObservation, State]):
     def state(self) -> State:
         """The id of the episode, and the number of its steps."""
         return State(episode_id=self._id, step_count=self._steps)
-
-    def get_metadata(self) -> EnvironmentMetadata:
-        """Return the description that OpenEnv shows."""
-        title = rules_of(self._settings.game).title
-        return EnvironmentMetadata(
-            name=self._settings.game, description=f"{title} in words, against agents", version=__version__
-        )
 
     def close(self) -> None:
         """End the session; its episode takes no more steps."""
