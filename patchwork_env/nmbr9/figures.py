@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -21,20 +18,13 @@ class GameStats:
     """Statistics of the games of a batch; all of them follow from the last records."""
 
     def __init__(self, num_games: int) -> None:
-        pass
+        self.counts = np.zeros((num_games, 0), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
         """Return the statistics of the games that end with the next turns, ``(T, num_games)``."""
         finals = empty_states(states.size)
         ended = _list_finals(states.reshape(-1), actions.reshape(-1), finals)
         return statistics_of_games(finals[:ended])
-
-    def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Return no arrays: there are no counts."""
-        return {}
-
-    def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Do nothing."""
 
 
 def player_figures(finals: States, players: int = 2) -> dict[str, npt.NDArray[np.int64]]:

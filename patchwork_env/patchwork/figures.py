@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +26,10 @@ _COUNTED = ("buttons_spent", "buttons_from_income", "buttons_from_advancing", "p
 
 
 class GameStats:
-    """Statistics of the games of a batch, counted from their beginnings."""
+    """Statistics of the games of a batch from their beginnings; ``counts`` has those of games in progress."""
 
     def __init__(self, num_games: int) -> None:
-        self._counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
+        self.counts = np.zeros((num_games, _NUM_COUNTED), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
         """Return the :meth:`Ended.figures` of the games that end with the next turns."""
@@ -43,19 +42,8 @@ class GameStats:
         those of the next one. ``actions`` are the actions of these turns.
         """
         finals, counted = empty_states(states.size), np.empty((states.size, _NUM_COUNTED), np.int64)
-        ended = int(_replay(states, actions, self._counts, finals, counted))
+        ended = int(_replay(states, actions, self.counts, finals, counted))
         return Ended(finals[:ended].copy(), counted[:ended].copy())
-
-    def save(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Return the counts of the games in progress, for :meth:`restore`."""
-        return {"counts": self._counts.copy()}
-
-    def restore(self, saved: Mapping[str, npt.NDArray[np.int64]]) -> None:
-        """Restore the arrays of :meth:`save`; ValueError if their number of games differs."""
-        if saved["counts"].shape != self._counts.shape:
-            shapes = saved["counts"].shape, self._counts.shape
-            raise ValueError(f"the saved counts have the shape {shapes[0]}; this batch needs {shapes[1]}")
-        self._counts[:] = saved["counts"]
 
 
 class Ended(NamedTuple):

@@ -1,8 +1,5 @@
 """Statistics of games of Row."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +11,7 @@ class GameStats:
     """Finds the games of a batch that end."""
 
     def __init__(self, num_games: int) -> None:
-        """Nothing is counted before the end."""
+        self.counts = np.zeros((num_games, 0), np.int64)
 
     def count(self, states: States, actions: npt.NDArray[np.int64]) -> dict[str, float]:
         """Return the statistics of the games that end with ``(T, num_games)`` turns."""
@@ -24,13 +21,6 @@ class GameStats:
             game.play(action)
         finals = [game.state for game in games if game.is_over]
         return statistics_of_games(np.concatenate(finals) if finals else before[:0])
-
-    def save(self) -> dict[str, npt.NDArray[Any]]:
-        """Return no arrays: there are no counts."""
-        return {}
-
-    def restore(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Do nothing."""
 
 
 def statistics_of_games(finals: States) -> dict[str, float]:

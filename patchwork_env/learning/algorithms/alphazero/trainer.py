@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from patchwork_env.agents import Agent
@@ -55,12 +56,12 @@ class AlphaZeroTrainer(RemoteTrainer):
         """Play the turns of an iteration in each game of a job."""
         config, network = work.config, PatchworkNetwork(work.config.network)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in work.weights.items()})
-        self_play = _new_self_play(config, len(job.stats["counts"]), 0)
+        self_play = _new_self_play(config, len(job.counts), 0)
         self_play.env.restore(dict(job.games))
-        self_play.stats.restore(job.stats)
+        self_play.stats.counts[:] = job.counts
         random = np.random.default_rng(job.seed)
         played = self_play.play(network, config.alphazero.rollout_steps, random)
-        return SelfPlayResult(self_play.env.save(), self_play.stats.save(), *played)
+        return SelfPlayResult(self_play.env.save(), self_play.stats.counts, *played)
 
     def weights(self) -> trainer.Arrays:
         return {name: tensor.cpu().numpy().copy() for name, tensor in self.network.state_dict().items()}
@@ -69,19 +70,19 @@ class AlphaZeroTrainer(RemoteTrainer):
         number = self.config.alphazero.num_envs
         parts = [slice(begin, begin + size) for begin in range(0, number, size)]
         seeds = np.random.SeedSequence(int(seed)).generate_state(len(parts), np.uint64)
-        games, stats = self.self_play.env.save(), self.self_play.stats.save()
+        games, counts = self.self_play.env.save(), self.self_play.stats.counts
         games["states"] = games["states"].reshape(number, -1)  # bytes
         jobs = []
         for part, own_seed in zip(parts, seeds, strict=True):
             own = {name: array[part].reshape(-1) for name, array in games.items()}
-            jobs.append(SelfPlayJob(own, {name: array[part] for name, array in stats.items()}, int(own_seed)))
+            jobs.append(SelfPlayJob(own, counts[part].copy(), int(own_seed)))
         return jobs
 
     def combine(self, results: Sequence[SelfPlayResult]) -> tuple[Examples, Statistics]:
         """Continue the games of all jobs; return their examples and statistics."""
-        for own, name in ((self.self_play.env, "games"), (self.self_play.stats, "stats")):
-            parts = [getattr(result, name) for result in results]
-            own.restore({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
+        parts = [result.games for result in results]
+        self.self_play.env.restore({key: np.concatenate([part[key] for part in parts]) for key in parts[0]})
+        self.self_play.stats.counts[:] = np.concatenate([result.counts for result in results])
         ended = concatenated(result.ended for result in results)
         return concatenated(result.examples for result in results), self._statistics(ended)
 
@@ -120,7 +121,7 @@ class AlphaZeroTrainer(RemoteTrainer):
             "network": self.network.state_dict(),
             "optimizer": trainer.optimizer_state(self.learner.optimizer),
             "games": trainer.as_tensors(self.self_play.env.save()),
-            "stats": trainer.as_tensors(self.self_play.stats.save()),
+            "stats": torch.from_numpy(self.self_play.stats.counts),
         }
 
     def load_state_dict(self, state: trainer.State) -> None:
@@ -128,14 +129,14 @@ class AlphaZeroTrainer(RemoteTrainer):
         self.network.load_state_dict(state["network"])
         trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.self_play.env.restore(trainer.as_arrays(state["games"]))
-        self.self_play.stats.restore(trainer.as_arrays(state["stats"]))
+        self.self_play.stats.counts[:] = state["stats"].numpy()
 
 
 class SelfPlayJob(NamedTuple):
     """The states of some games, their counts, and the seed of their searches."""
 
     games: trainer.Arrays
-    stats: trainer.Arrays
+    counts: npt.NDArray[np.int64]
     seed: int
 
 
@@ -143,7 +144,7 @@ class SelfPlayResult(NamedTuple):
     """The games of a :class:`SelfPlayJob` after an iteration, their examples, and the games that ended."""
 
     games: trainer.Arrays
-    stats: trainer.Arrays
+    counts: npt.NDArray[np.int64]
     examples: Examples
     ended: Ended
 

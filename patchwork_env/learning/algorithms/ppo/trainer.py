@@ -105,7 +105,7 @@ class PpoTrainer(trainer.Trainer):
             "network": self.network.state_dict(),
             "optimizer": trainer.optimizer_state(self.learner.optimizer),
             "games": trainer.as_tensors(self.env.save()),
-            "stats": trainer.as_tensors(self.self_play.stats.save()),
+            "stats": torch.from_numpy(self.self_play.stats.counts),
             "league": self.pool.state_dict(),
             "opponents": self.self_play.opponents.tolist(),
             "random": self.random.bit_generator.state,
@@ -121,7 +121,7 @@ class PpoTrainer(trainer.Trainer):
             self.trained.load_state_dict(state["trained" if "trained" in state else "network"])
         trainer.load_optimizer_state(self.learner.optimizer, state["optimizer"])
         self.env.restore(trainer.as_arrays(state["games"]))
-        self.self_play.stats.restore(trainer.as_arrays(state["stats"]))
+        self.self_play.stats.counts[:] = state["stats"].numpy()
         self.pool.load_state_dict(state["league"], self.network)
         self.self_play.opponents[:] = state["opponents"]
         self.random.bit_generator.state = state["random"]
