@@ -9,7 +9,6 @@ Stable-Baselines3. It can play ``PatchworkPolicy`` of :mod:`patchwork_env.integr
 from __future__ import annotations
 
 import io
-import pickletools
 import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -32,14 +31,10 @@ from patchwork_env.core.names import short_repr
 from patchwork_env.core.sections import read_section
 from patchwork_env.games import PATCHWORK, rules_of
 
-WEIGHTS, DATA, _PICKLE = "policy.pth", "data", "data.pkl"
-"""The members of a file with the policy's tensors and with JSON, and the end of the name of the pickle within
-the weights."""
+WEIGHTS, DATA = "policy.pth", "data"
+"""The members of a file with the policy's tensors and with JSON."""
 EXTRA_STATE, PREFIX = "_extra_state", "network."
 """The entry of a ``PatchworkPolicy`` with its game and sizes, and the prefix of its tensors."""
-_NAMING = ("GLOBAL", "STACK_GLOBAL", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4")
-"""The instructions of pickles that import a name or make an object."""
-_NAMES = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
 _NETWORK_MODULE = "patchwork_env.integrations.sb3.policy"
 _MLP_MODULE = "sb3_contrib.common.maskable.policies"
 """The modules of ``PatchworkPolicy`` and of ``MlpPolicy``."""
@@ -181,7 +176,6 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if missing:
         raise ValueError(f"{path} is not a model of Stable-Baselines3: it has no {' and no '.join(missing)}")
     weights, text = contents[WEIGHTS], contents[DATA]
-    _check_names(path, _members(path, weights))
     try:
         tensors = torch.load(io.BytesIO(weights), map_location="cpu", weights_only=True)
     except Exception:  # PyTorch raises errors of many kinds for damaged files
@@ -209,17 +203,6 @@ def _members(path: Path, contents: bytes) -> dict[str, bytes]:
             f"{path}: {short_repr(compressed[0])} is compressed, unlike in models that were saved"
         )
     return members
-
-
-def _check_names(path: Path, members: Mapping[str, bytes]) -> None:
-    """Refuse pickles with other objects than dictionaries and float32 tensors, which may take any memory."""
-    try:
-        for name, contents in members.items():
-            for opcode, argument, _ in pickletools.genops(contents) if name.endswith(_PICKLE) else ():
-                if opcode.name in _NAMING and argument not in _NAMES:
-                    raise ValueError
-    except Exception:  # pickletools raises errors of many kinds for damaged pickles
-        raise ValueError(f"{path}: {WEIGHTS} has more than tensors, or is damaged") from None
 
 
 def _checked(
