@@ -31,7 +31,6 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env publi
     )
     option("repository", metavar="OWNER/NAME", help="the repository, created if it does not exist")
     option("--private", action="store_true", help="whether a new repository is private")
-    option("--figures", type=Path, metavar="FILE", help="figures of evaluate --json, instead of the run's")
     option(
         "--license", default="mit", metavar="NAME", help="the licence of the weights (default: %(default)s)"
     )
@@ -48,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
         refuse(options, ["private"], "--dry-run publishes nothing")
     check_place(options, options.dry_run, "--dry-run")
     checkpoint = _checkpoint_of(options.checkpoint)
-    page = model_card(read_origin(checkpoint, options.figures), options.repository, options.license)
+    page = model_card(read_origin(checkpoint), options.repository, options.license)
 
     def write(folder: Path) -> None:
         copy_checkpoint(checkpoint, folder)

@@ -17,11 +17,11 @@ from patchwork_env.agents.checkpoints import (
     read_checkpoint,
 )
 from patchwork_env.agents.hub import PREFIX
-from patchwork_env.core.documents import one_line, read_object
+from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import counted
 from patchwork_env.games import rules_of
 from patchwork_env.learning.evaluation.matches import hash_of_weights
-from patchwork_env.learning.evaluation.records import as_type, read_evaluation
+from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import MATCH_COLUMNS, MatchFigures
 from patchwork_env.learning.evaluation.runners import match_part
 from patchwork_env.learning.evaluation.tables import MARKDOWN, Column, Table, render
@@ -52,21 +52,17 @@ class Origin:
     configuration: str  # of the run, as YAML; empty if unknown
 
 
-def read_origin(folder: Path, figures: Path | None = None) -> Origin:
+def read_origin(folder: Path) -> Origin:
     """Return the origin of a checkpoint from its own files and from those of its run.
 
-    ``figures`` is a file of ``evaluate --json`` with matches of these weights, instead of the evaluations of
-    the run. FileNotFoundError: there is no checkpoint or no such file. ValueError: a file is damaged, or the
-    figures are of other weights or of another game.
+    FileNotFoundError if there is no checkpoint, ValueError if a file is damaged.
     """
     checkpoint, weights = read_checkpoint(folder), hash_of_weights(folder)
     game, info, run_folder = checkpoint.game, checkpoint.info, _run_of(folder)
     run = read_result(run_folder) if run_folder else None
     matches: tuple[MatchFigures, ...] = ()
     machine = ""
-    if figures:
-        matches, machine = _read_figures(figures, game, weights)
-    elif run_folder and run:
+    if run_folder and run:
         evaluations = run.evaluations
         if folder.name == BEST and best_file(run_folder).is_file():
             evaluations = (read_evaluation(best_file(run_folder)),)
@@ -82,7 +78,7 @@ def read_origin(folder: Path, figures: Path | None = None) -> Origin:
         weights,
         matches,
         machine,
-        was_chosen=folder.name == BEST and figures is None,
+        was_chosen=folder.name == BEST,
         versions=run.starts[-1] if run and run.starts else {},
         configuration=run.text if run else own_text,
     )
@@ -94,18 +90,6 @@ def _run_of(folder: Path) -> Path | None:
     run = folder.parent if folder.name in (FINAL, BEST) else folder.parent.parent
     is_of_run = folder.parent == run or steps_of(folder) is not None
     return run if is_of_run and (run / CONFIG_FILE).is_file() else None
-
-
-def _read_figures(path: Path, game: str, weights: str) -> tuple[tuple[MatchFigures, ...], str]:
-    """Return the matches of a file of figures in which the agent has these weights, and the machine."""
-    contents = read_object(path, "game", "weights", "matches", "made_with")
-    hashes, matches = contents["weights"], as_type(tuple[MatchFigures, ...], contents["matches"], path)
-    if not isinstance(hashes, dict) or not isinstance(contents["made_with"], dict):
-        raise ValueError(f"{path} is damaged: its weights or made_with are no object")
-    own = tuple(match for match in matches if hashes.get(match.agent) == weights)
-    if contents["game"] != game or not own:
-        raise ValueError(f"{path} has no figures of an agent of {game} with the weights {weights[:12]}…")
-    return own, str(contents["made_with"].get("machine", ""))
 
 
 def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:

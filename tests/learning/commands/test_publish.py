@@ -7,9 +7,8 @@ import yaml
 
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, copy_checkpoint
 from patchwork_env.cli import main
-from patchwork_env.learning.evaluation.matches import Participant, hash_of_weights, play_matches
+from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
-from patchwork_env.learning.evaluation.results import results_as_dict
 
 WEIGHTS = hash_of_weights(SHIPPED_FOLDER / "champion")
 STEPS = json.loads((SHIPPED_FOLDER / "champion" / "checkpoint.json").read_text())["info"]["steps"]
@@ -85,29 +84,7 @@ def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name):
     assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
 
 
-def test_figures_are_taken_if_they_are_of_these_weights(run, match, tmp_path, capsys):
-    file, out = tmp_path / "figures.json", tmp_path / "out"
-    players = [Participant("greedy", WEIGHTS, None), Participant("random", None, None)]
-    contents = results_as_dict([match], {one.name: one.weights for one in players})
-    file.write_text(json.dumps(contents))
-    assert publish("champion", "ann/champion", "--dry-run", out, "--figures", file) == 0
-    metadata, text = card(out)
-    assert metadata["model-index"][0]["results"][0]["metrics"][0]["value"] == round(match.win_rate, 4)
-    assert "configuration:" in text
-    assert publish(run / "best", "ann/td", "--dry-run", tmp_path / "best", "--figures", file) == 0
-    assert "best of its run" not in card(tmp_path / "best")[1], "they did not choose the policy"
-    others = "has no figures of an agent of patchwork with the weights"
-    for wrong, message in (
-        (contents | {"weights": {"greedy": "0" * 64}}, others),
-        (contents | {"game": "nmbr9"}, others),
-        ({}, f"{file} is damaged"),
-        (contents | {"matches": [{}]}, f"{file} is damaged"),
-        (contents | {"weights": []}, f"{file} is damaged"),
-    ):
-        file.write_text(json.dumps(wrong))
-        assert publish("champion", "ann/c", "--dry-run", tmp_path / "no", "--figures", file) == 2
-        assert message in capsys.readouterr().err
-        assert not (tmp_path / "no").exists()
+def test_evaluations_of_other_weights_are_left_out(run, tmp_path):
     (evaluation,) = (run / "evaluations").glob("step_*")
     evaluation.write_text(evaluation.read_text().replace(WEIGHTS, "0" * 64))
     assert publish(run, "ann/td", "--dry-run", tmp_path / "other") == 0
