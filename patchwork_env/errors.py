@@ -10,7 +10,6 @@ __all__ = [
     "MissingExtraError",
     "NoWorkersError",
     "OpponentError",
-    "OtherSettingsError",
     "StorageError",
     "UnknownOptionError",
     "WorkerError",
@@ -53,10 +52,6 @@ class StorageError(OSError):
 
 class InUseError(OSError):
     """Another process uses the folder."""
-
-
-class OtherSettingsError(ValueError):
-    """The folder holds a tournament with other settings."""
 
 
 class WorkerError(RuntimeError):

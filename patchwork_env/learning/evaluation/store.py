@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from patchwork_env.core.documents import read_document, read_json
 from patchwork_env.core.files import remove_partial, storing_in, write_text
 from patchwork_env.core.names import short_repr
-from patchwork_env.errors import OtherSettingsError
 from patchwork_env.learning.system import exclusive_lock
 
 _PARTS = "blocks"
@@ -58,8 +57,8 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
     ``kind``, such as ``"tournament"``, names the file of the ``settings``, on which all games depend.
 
     Raises:
-        OtherSettingsError: The folder holds games of other settings; the message names them.
-        ValueError: The folder's settings are damaged, or of another version.
+        ValueError: The folder holds games of other settings, which the message names, or is damaged, or is of
+            another version.
         InUseError: Another process works in the folder.
         StorageError: The folder cannot be written.
     """
@@ -85,7 +84,7 @@ def _check_same(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path, ki
         if old.get(key) != new[key]
     ]
     if differences:
-        raise OtherSettingsError(
+        raise ValueError(
             f"{folder} holds {kind} games of other settings ({'; '.join(differences)}); "
             "give another folder, or the settings of this one"
         )

@@ -116,8 +116,7 @@ class Tournament:
         :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
         Raises:
-            OtherSettingsError: The folder holds games of other settings.
-            ValueError: A file in the folder is damaged.
+            ValueError: The folder holds games of other settings, or a file in it is damaged.
             InUseError: Another process plays this tournament.
             StorageError: The folder cannot be written.
             IllegalActionError, OpponentError: An agent failed, without forfeits; the games of all others have
