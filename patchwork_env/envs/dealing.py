@@ -17,9 +17,9 @@ from patchwork_env.core.rules import Rules, SetUp
 class Dealer:
     """Starts games, each with a random stream of its own, and assigns the learner's player numbers.
 
-    ``seat`` is the learner's player number, one for all games or int64 ``(num_games,)``. With
-    ``"alternate"`` each new game has the next number, starting with ``seed % players``; with ``"random"`` a
-    random one. ``seed`` is that of the random streams, None for fresh ones.
+    ``seat`` is the learner's player number. With ``"alternate"`` each new game has the next number, starting
+    with ``seed % players``; with ``"random"`` a random one. ``seed`` is that of the random streams, None for
+    fresh ones.
 
     Attributes:
         players: The number of players.
@@ -32,7 +32,7 @@ class Dealer:
         rules: Rules,
         num_games: int,
         options: Mapping[str, Any],
-        seat: int | str | Games = 0,
+        seat: int | str = 0,
         seed: int | None = None,
     ) -> None:
         self._rules = rules
@@ -41,10 +41,8 @@ class Dealer:
         self.players = self._usual.players
         is_text = isinstance(seat, str)
         self._rule = check_one_of(seat, ("alternate", "random"), "seat") if is_text else None
-        self.fixed_seats = np.zeros(num_games, np.int64)
-        if not is_text:
-            is_array = isinstance(seat, np.ndarray) and seat.dtype.kind in "iu"
-            self.fixed_seats[:] = seat if is_array else check_between(seat, 0, self.players - 1, "seat")
+        fixed = 0 if is_text else check_between(seat, 0, self.players - 1, "seat")
+        self.fixed_seats = np.full(num_games, fixed, np.int64)
         self.streams = seed_streams(seed, num_games)
         self._seat_streams = seed_streams(None, num_games)
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)

@@ -55,7 +55,7 @@ class LearnerBatch:
         num_games: int,
         options: Mapping[str, Any],
         *,
-        seat: int | str | Games,
+        seat: int | str = 0,
         opponents: Opponents | None,
         reward_kind: int,
         skips_forced: bool = False,

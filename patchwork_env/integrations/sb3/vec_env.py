@@ -111,12 +111,12 @@ class SelfPlayVecEnv(VecEnv):
             rules,
             num_envs,
             completed,
-            seat=np.arange(num_envs) % self.num_players,
             opponents=opponents,
             reward_kind=kind,
             skips_forced=True,
             seed=seed,
         )
+        self._batch.seats[:] = np.arange(num_envs) % self.num_players
         if seed is not None and opponents is not None:
             opponents.reseed(check_seed(seed))
         self.first_opponents = self.opponents
