@@ -70,7 +70,7 @@ class IncrementalAnalyst(Protocol):
 
 
 @runtime_checkable
-class Scorer(IncrementalAnalyst, Protocol):
+class Scorer(Protocol):
     """An agent that analyses games played for points; its lines are :class:`ScoreLine`."""
 
     def expected_scores(self, game: Any) -> Sequence[float]:

@@ -23,7 +23,6 @@ import pickle
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from enum import Enum
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -245,8 +244,6 @@ def _describe_value(value: Any) -> object:
         return _describe_class(value)
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return value.dtype, value.shape, value.strides, _digest(value.tobytes())
-    if isinstance(value, Enum):
-        return _describe_class(type(value)), value.name
     if not _is_versioned(type(value).__module__) and type(value).__module__ != "builtins":
         raise ValueError(f"a kernel uses {value!r}, whose changes cannot be detected")
     return type(value).__qualname__, repr(value)
@@ -272,8 +269,6 @@ def _overloads(*registered: int) -> dict[Any, list[FunctionType]]:
 def _describe_class(kind: type) -> object:
     """Return a description of a class with which kernels can compute; ValueError for other classes."""
     name = kind.__module__, kind.__qualname__
-    if issubclass(kind, Enum):
-        return name, [(member, repr(value.value)) for member, value in kind.__members__.items()]
     if issubclass(kind, tuple):
         return name, getattr(kind, "_fields", ()), repr(getattr(kind, "_field_defaults", {}))
     package = kind.__module__.partition(".")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
@@ -139,26 +139,21 @@ _SEED = 0  # of the values that replace hidden information
 
 def analyses_of(game: BaseGame, agent: Agent, most: int) -> Iterator[Entry]:
     """Yield ever deeper analyses of a running game, of at most ``most`` lines; the last is ``done``."""
-    if not isinstance(agent, analysis.IncrementalAnalyst | analysis.Analyst):
+    if not isinstance(agent, analysis.IncrementalAnalyst):
         raise ValueError(
             f"agent {short_repr(agent.name)} cannot analyse; agents that search with a learned value can, "
             "such as 'champion:analysis'"
         )
     game = game.determinize(_SEED)
-    rounds: Iterable[Sequence[Any]] = (
-        agent.deepen(game) if isinstance(agent, analysis.IncrementalAnalyst) else [agent.search(game)]
-    )
     symmetric = agent.symmetric_moves(game) if isinstance(agent, analysis.Analyst) else {}
     latest: Entry | None = None
     depth = 0
-    for lines in rounds:
+    for lines in agent.deepen(game):
         depth = max(depth, sum(int(line.visits) for line in lines))
-        lines = lines[:most]
-        shown = (
-            _by_score(game, agent, lines)
-            if isinstance(agent, analysis.Scorer)
-            else _by_win(game, lines, symmetric)
-        )
+        if isinstance(agent, analysis.Scorer):
+            shown = _by_score(game, agent, lines[:most])
+        else:
+            shown = _by_win(game, lines[:most], symmetric)
         latest = {"player": game.current_player, **shown, "depth": depth, "done": False}
         yield latest
     if latest is not None:

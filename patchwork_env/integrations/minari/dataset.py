@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,11 +114,6 @@ def _require_free(folder: Path) -> None:
         raise FileExistsError(f"there is a dataset at {folder} already; take another id or version")
 
 
-def _namespaces(folder: Path, dataset_id: str) -> list[Path]:
-    """Return the folders between a dataset and the root, the innermost first."""
-    return list(folder.parents)[: dataset_id.count("/")]
-
-
 def write_dataset(
     folder: Path,
     dataset_id: str,
@@ -145,15 +139,8 @@ def write_dataset(
         storage.update_metadata({**metadata, **about})
         _require_free(folder)
 
-    namespaces = _namespaces(folder, dataset_id)
-    try:
-        write_folder(folder, write)
-    except BaseException:
-        for namespace in namespaces:
-            with suppress(OSError):  # not empty
-                namespace.rmdir()
-        raise
-    for namespace in namespaces:
+    write_folder(folder, write)
+    for namespace in list(folder.parents)[: dataset_id.count("/")]:
         if not (namespace / NAMESPACE_METADATA_FILENAME).exists():
             write_text(namespace / NAMESPACE_METADATA_FILENAME, "{}")
 

