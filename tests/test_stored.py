@@ -119,8 +119,8 @@ def record(folder):
         assert start_run(config, run) == 0
     assert main(["compare", str(run), "--export", str(folder)]) == 0
     forget_the_end(run)
-    shutil.rmtree(checkpoints_of(run)[0])  # that of step 0, from which nothing resumes
-    for path in (run / "best", run / "candidates" / "step_0000000064"):
+    checkpoints = [path for path in checkpoints_of(run) if path.name != "step_0000000032"]
+    for path in (run / "best", *checkpoints):
         shutil.rmtree(path)
     evaluations = [run / "evaluations" / name for name in ("best.json", "step_0000000064.json")]
     for path in (*run.glob("events.*"), run / "lock", *evaluations):
