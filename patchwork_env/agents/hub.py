@@ -30,8 +30,6 @@ MOST_BYTES = {CHECKPOINT_FILE: 2**20, WEIGHTS_FILE: 2**28}
 _LIBRARY = {"library_name": "patchwork-env", "library_version": __version__}
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"  # not ``..``, which would lead out of the cache's folder
 _NAME = re.compile(rf"{PREFIX}(?P<repository>{_WORD}/{_WORD})(@(?P<revision>{_WORD}(/{_WORD}){{0,4}}))?")
-
-
 _found: dict[str, Checkpoint] = {}
 """The checkpoints that this process has fetched, by name; they stay even if their repositories change."""
 _lock = threading.Lock()

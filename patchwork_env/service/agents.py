@@ -24,8 +24,6 @@ from patchwork_env.service.positions import action_of, known_game
 
 ANALYSIS = "analysis"
 """The level of the champion for analyses that name no agent."""
-
-
 PARTNER = "partner"  # the agent that plays like people
 _OTHERS = ("greedy", "random", "mcts", "uct")
 _LEARNED = ("ppo", "ppo-quick")  # they need PyTorch

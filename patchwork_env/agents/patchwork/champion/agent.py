@@ -6,8 +6,9 @@ positions.
 
 from __future__ import annotations
 
+from _thread import start_new_thread
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from time import perf_counter, sleep
 from typing import NamedTuple
 
@@ -107,7 +108,6 @@ class Search:
         self._others = [
             new_workspace()._replace(effort=effort, lock=lock, stop=stop) for _ in range(threads - 1)
         ]
-        self._pool = ThreadPoolExecutor(max(threads - 1, 1))
         self._ranked = np.empty(WIDTH, np.int64)
 
     def compile(self) -> None:
@@ -178,16 +178,19 @@ class Search:
 
     def _grow(self, simulations: int, effort: int, *, may_stop: bool = False, shown: int = 0) -> None:
         """Grow the tree up to a total number of simulations or a total effort."""
+        done = SimpleQueue[None]()
 
         def grow_by(work: Workspace) -> None:
             while grow(self.tree, work, self.evaluator, simulations, effort, may_stop, shown):
                 sleep(_WAIT)
+            done.put(None)
 
         try:
-            others = [self._pool.submit(grow_by, work) for work in self._others]
+            for work in self._others:
+                start_new_thread(grow_by, (work,))  # interrupts can damage the locks of an executor
             grow_by(self.work)
-            for other in others:
-                other.result()
+            for _ in (self.work, *self._others):
+                done.get()
         except BaseException:  # such as Ctrl-C
             self.work.stop[0] = 1
             raise
