@@ -72,7 +72,7 @@ LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400
 
 
 _BLOCK = 128
-"""The number of simulations between two reads of the clock: about a millisecond."""
+"""The number of simulations of a thread between two reads of the clock: about a millisecond."""
 _WAIT = 2e-5
 """The seconds that a thread sleeps while it waits for others."""
 FIRST_EFFORT = LEVELS["instant"]
@@ -205,7 +205,7 @@ class Search:
             return
         wanted = 0
         while wanted == 0 or (self._added >= wanted and perf_counter() < began + self.limits.seconds):
-            wanted = self._added + _BLOCK
+            wanted = self._added + _BLOCK * (len(self._others) + 1)
             self._grow(wanted, NO_LIMIT, shown=shown)
 
     def _best(self) -> int:
