@@ -276,7 +276,8 @@ def explain(names: Sequence[str] = ()) -> str:
         if not fitting:
             word = name.rpartition(".")[2]
             ends = dict.fromkeys(key.rpartition(".")[2] for key in keys)
-            hint = did_you_mean(name_here(word, ends) or word, [*by_algorithm, *ends])
+            close = name_here(word, ends) or nearest(word, [*by_algorithm, *ends])
+            hint = f"did you mean {close!r}?" if close else f"algorithms are {', '.join(by_algorithm)}"
             raise ConfigError(f"--explain {one_line(name, 80)}: there is no such key; {hint}")
         explained |= fitting
     return "\n".join(map(str, explained.values()))
