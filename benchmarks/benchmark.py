@@ -156,6 +156,7 @@ def main() -> int:
         for task, comparison in found:
             write_curves(comparison, pictures / f"{task.name}.svg")
         reached = [figures_of(*one) for one in found]
+        (options.write / "benchmark.json").unlink(missing_ok=True)  # new rows are sorted among the old ones
         write("benchmark", {"command": "make benchmark"}, dict(ChainMap(*reversed(reached))), options.write)
     for task, comparison in found:
         print(f"{task.name}\n\n{as_text(comparison, TEXT)}\n")
