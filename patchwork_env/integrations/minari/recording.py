@@ -16,7 +16,7 @@ from minari import MinariDataset
 
 from patchwork_env import __version__
 from patchwork_env.agents import Agent, as_agent
-from patchwork_env.core.batches import REWARDS, deal_listed, loop, reward_of, write_views
+from patchwork_env.core.batches import REWARDS, begin_games, loop, reward_of, write_views
 from patchwork_env.core.checks import check_between, check_seed, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
@@ -267,11 +267,10 @@ def play_block(agents: Sequence[Agent], block: BlockOfGames) -> list[PlayedGame]
     """
     numbers, rules = range(block.begin, block.end), rules_of(block.game)
     seeds = [spawn_seed(block.seed, number) for number in numbers]
-    set_up, states = rules.set_up(block.options, {}), rules.empty_states(len(numbers))
-    dealt = np.concatenate([seed_streams(seed) for seed in seeds])
-    loop(deal_listed, rules)(states, np.arange(len(states)), dealt, set_up.initial_state, set_up.flags)
+    streams = np.concatenate([seed_streams(seed) for seed in seeds])
+    states = begin_games(rules, streams, **block.options)
     hidden = seed_streams(spawn_seed(block.seed, block.begin, len(agents)), len(numbers))
-    seating = np.add.outer(numbers, range(set_up.players)) % len(agents)
+    seating = np.add.outer(numbers, range(rules.set_up(block.options, {}).players)) % len(agents)
     games = GamesInPlay(agents, states, hidden, seating, keep=len(numbers))
     games.play([spawn_seed(block.seed, block.begin, place) for place in range(len(agents))])
     seated = map(tuple, seating.tolist())
