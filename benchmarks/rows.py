@@ -25,6 +25,7 @@ from patchwork_env.learning.reports.run_results import RunResult, read_result, w
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PATCHWORK = (
+    "threads=1",  # two runs beside each other are faster than one with two threads
     "evaluation.seed=2026",
     "evaluation.games=100",
     "evaluation.final_games=1000",
