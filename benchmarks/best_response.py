@@ -8,9 +8,8 @@ exploitable the policy is. The learner is MaskablePPO with the network of the ga
 """
 
 import argparse
-import time
-from statistics import mean
 
+import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 
@@ -18,6 +17,7 @@ from benchmarks.environments import positive
 from benchmarks.keeping import add_write_option, figure, keep
 from patchwork_env.integrations.sb3 import PatchworkPolicy, SelfPlayVecEnv, evaluate
 from patchwork_env.learning.evaluation import MatchResult
+from patchwork_env.learning.evaluation.statistics import mean_of_runs
 from patchwork_env.learning.toolbox import Reward
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--opponent", default="ppo-v1", metavar="SPEC", help="(default: %(default)s)")
     parser.add_argument(
-        "--steps", type=positive(int), default=655_360, help="decisions (default: %(default)s)"
+        "--steps", type=positive(int), default=2_621_440, help="decisions (default: %(default)s)"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=(0, 1, 2), help="(default: 0 1 2)")
     parser.add_argument("--games", type=positive(int), default=1000, help="at the end (default: %(default)s)")
@@ -53,21 +53,15 @@ def main() -> None:
     torch.set_num_threads(1)  # more threads are slower with networks of this size
     results = []
     for seed in options.seeds:
-        began = time.monotonic()
         results.append(result := best_response(options.opponent, options.steps, seed, options.games))
         low, high = result.interval
-        minutes = (time.monotonic() - began) / 60
-        print(
-            f"seed {seed}: wins {result.win_rate:.1%} ({low:.1%} to {high:.1%}), {minutes:.1f} minutes",
-            flush=True,
-        )
+        print(f"seed {seed}: wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})", flush=True)
     if options.write:
-        wins = [result.win_rate for result in results]
-        interval = results[0].interval if len(results) == 1 else None
-        more = {"lowest": min(wins), "highest": max(wins), "runs": len(wins), "decisions": options.steps}
-        keep(
-            "best_response", {options.opponent: figure(mean(wins), "share", interval, **more)}, options.write
-        )
+        won = np.array([[[result.win_rate] for result in results]])
+        mean = mean_of_runs(won, np.full_like(won, options.games))
+        more = {"lowest": won.min(), "highest": won.max(), "runs": won.size, "decisions": options.steps}
+        share = figure(won.mean(), "share", mean.interval() or result.interval, **more)
+        keep("best_response", {options.opponent: share}, options.write)
 
 
 if __name__ == "__main__":
