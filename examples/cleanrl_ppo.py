@@ -122,6 +122,7 @@ def learn(
 ) -> dict[str, float]:
     """Learn from a rollout in shuffled minibatches; return the last losses."""
     flat = {name: array.reshape(-1) for name, array in batch.items()}
+    parts: dict[str, torch.Tensor] = {}
     for _ in range(EPOCHS):
         for rows in np.array_split(rng.permutation(len(flat["actions"])), MINIBATCHES):
             parts = losses(network, flat, rows)

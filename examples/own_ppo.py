@@ -208,6 +208,7 @@ def learn(
     # Annealing: large steps and much exploration first, then small ones. A constant rate that is good at the
     # beginning is too large at the end.
     optimizer.param_groups[0]["lr"] = 2e-3 * (1e-4 / 2e-3) ** progress
+    parts: dict[str, torch.Tensor] = {}
     losses_of = partial(losses, network, batch, 0.012 + (0.002 - 0.012) * progress)
     for _ in range(EPOCHS):
         order = games.random.permutation(len(batch["actions"]))

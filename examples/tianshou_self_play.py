@@ -33,12 +33,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from tianshou.algorithm import PPO
+from tianshou.algorithm.modelfree.ppo import PPO
 from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
 from tianshou.data import Collector, VectorReplayBuffer, to_torch_as
 from tianshou.env import DummyVectorEnv, PettingZooEnv
 from tianshou.trainer import OnPolicyTrainerParams
+from tianshou.utils.net.common import ActionReprNet
 from torch import Tensor, nn
 
 from patchwork_env import patchwork_v0
@@ -54,7 +55,7 @@ LONGEST_GAME = 200
 """Steps for which the buffer has room, per game; games have some 45."""
 
 
-class Actor(nn.Module):
+class Actor(ActionReprNet):  # type: ignore[misc]
     """The policy of the project's network, with the interface of Tianshou."""
 
     def __init__(self, network: PatchworkNetwork) -> None:
@@ -120,9 +121,10 @@ def advantages_of_players(
     if not dones[-1]:
         raise ValueError("the last game has no end; collect whole games")
     advantages = np.empty(len(values))
+    next_values, next_advantages, since = np.zeros((3, 2))
     for t in reversed(range(len(values))):
         if dones[t]:  # neither player has a next decision
-            next_values, next_advantages, since = np.zeros(2), np.zeros(2), np.zeros(2)
+            next_values[:] = next_advantages[:] = since[:] = 0
         player = movers[t]
         since += rewards[t]
         error = since[player] + gamma * next_values[player] - values[t]

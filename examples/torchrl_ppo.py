@@ -70,7 +70,7 @@ def learn(network: toolbox.PatchworkNetwork, steps: int, num_envs: int, seed: in
     """Learn from about ``steps`` turns of self-play in whole rollouts; return the number of turns."""
     actor = ProbabilisticActor(
         TensorDictModule(Logits(network), ["observation", "action_mask"], ["logits"]),
-        in_keys={"logits": "logits", "mask": "action_mask"},
+        in_keys={"logits": "logits", "mask": "action_mask"},  # pyright: ignore[reportArgumentType]
         distribution_class=MaskedCategorical,
         return_log_prob=True,
     )
@@ -96,6 +96,7 @@ def learn(network: toolbox.PatchworkNetwork, steps: int, num_envs: int, seed: in
         total_frames=rollouts * frames,
         auto_register_policy_transforms=False,
     )
+    parts: dict[str, Tensor] = {}
     began = time.perf_counter()
     for rollout, data in enumerate(collector, 1):
         estimate(data)

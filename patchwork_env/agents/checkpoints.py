@@ -149,8 +149,9 @@ class Checkpoint:
         """
         contents = read_weights_file(self.folder)
         arrays: dict[str, npt.NDArray[np.float32]] = {}
+        tensors: dict[str, Any] = {}
         try:
-            tensors = dict(deserialize(contents))  # type: ignore[no-untyped-call]
+            tensors.update(deserialize(contents))  # type: ignore[no-untyped-call]
             found = {name: f"{part['dtype']} {part['shape']}" for name, part in tensors.items()}
             problems = _differences(found, {name: f"F32 {list(shape)}" for name, shape in shapes.items()})
         except SafetensorError as error:

@@ -10,7 +10,7 @@ from gymnasium import logger
 from gymnasium.spaces import Space
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.env_logger import EnvLogger
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+from pettingzoo.utils.wrappers import BaseWrapper, OrderEnforcingWrapper
 
 from patchwork_env.core.batches import SCORE, loop, reward_of, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
@@ -31,7 +31,7 @@ _ALL_GAMES = np.zeros(1, np.int64)
 
 Rewards = dict[str, float]
 Flags = dict[str, bool]
-WrappedAECEnv = AECEnv[str, MaskedObservation, Any]
+WrappedAECEnv = BaseWrapper[str, MaskedObservation, Any]
 
 
 class PettingZooGame:
