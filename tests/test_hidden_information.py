@@ -13,7 +13,6 @@ import pytest
 from patchwork_env import agents, games
 from patchwork_env.agents.program import query_of
 from patchwork_env.core.checks import seed_streams
-from patchwork_env.core.game import BaseGame
 from patchwork_env.envs.opponents import Opponents, play_answer
 from patchwork_env.games import part_of, rules_of
 from patchwork_env.integrations import text
@@ -27,7 +26,6 @@ from patchwork_env.protocol.engine import Engine
 from patchwork_env.service.agents import AgentPool
 
 ONE = np.zeros(1, np.int64)
-Pair = tuple[BaseGame, BaseGame]
 shown: list[tuple[bytes, tuple[int, ...]]] = []
 """The games that :func:`spy` got."""
 

@@ -24,9 +24,6 @@ _ODD_NUMBERS = (0.0, -1.0, 1e-45, 1e30, 3e38, -3e38, np.nan, np.inf, -np.inf)
 _ODD_NAMES = ("step_zzz", "step_-1", "step_0000000001", "step_9999999999", "step_1", "step_", "é")
 _refused_or = partial(refused_or, errors=(ValueError, FileNotFoundError, ImportError), require=require_line)
 
-Files = dict[str, bytes]
-"""The contents of files by their paths within a folder."""
-
 
 def attack(make, use, random):
     """Changes one of the files of a folder, and uses it: both may be refused in one line."""

@@ -13,11 +13,9 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from gymnasium.error import ResetNeeded
 
@@ -29,8 +27,6 @@ ERRORS = (KeyboardInterrupt, SystemExit, MemoryError)
 FOLDERS = (str(Path(patchwork_env.__file__).parent), "pettingzoo/utils/wrappers", "pettingzoo/utils/env.py")
 """The files in which bytecodes are counted: the package, and PettingZoo's wrappers around it."""
 LEFT_OUT = ("core/compile.py",)  # runs while Numba compiles
-
-Interruptible = Callable[[Any], object]
 
 
 def quietly(call, target):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,6 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update"),
     "--host-resolver-rules=MAP *.test 127.0.0.1",  # names that lead to this machine, as an attacker's may
 )
-Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv
 from patchwork_env.errors import IllegalActionError
 from tests.envs.cases import CASES, PATCHWORK, cases, choose, flat, several_players
 
-Env = Any
 simultaneous = pytest.mark.parametrize(
     "case", [case for case in CASES if case.rules.is_simultaneous], ids=repr
 )
@@ -176,7 +174,6 @@ def test_players_who_take_turns_have_no_parallel_environment():
 
 # --- calls, in PettingZoo's own three wrappers and in those here --------------------------------------------
 
-Call = Callable[[Any], Any]
 OF_A_GAME = ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos", "num_agents")
 
 

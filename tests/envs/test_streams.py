@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from tests.envs.cases import NMBR9, PATCHWORK, streams_of
 
-Step = Callable[[], Any]
 GAMES = [
     (PATCHWORK, {}),
     (NMBR9, {"players": 1, "deck_size": 6}),

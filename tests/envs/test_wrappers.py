@@ -22,7 +22,6 @@ NAME = "patchwork_env:Nmbr9-v0"
 GAME: dict[str, Any] = {"players": 2, "deck_size": 3}
 PICTURES = {"render_mode": "rgb_array"}
 NAMED = {"observation": "dict"}
-Wrap = Callable[[Any], Any]
 Check = Callable[[], object]
 
 

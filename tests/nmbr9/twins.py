@@ -1,15 +1,9 @@
 """The engine and naive tables side by side."""
 
-import random
-from collections.abc import Callable
-
 import numpy as np
 
 from patchwork_env.nmbr9 import NUM_ACTIONS, Move
-from tests.nmbr9.naive import NaiveMove, NaiveTable, Tile
-
-Moves = dict[NaiveMove, Tile]
-Policy = Callable[[Moves, random.Random], NaiveMove]
+from tests.nmbr9.naive import NaiveTable
 
 
 def at_random(moves, rng):

@@ -12,12 +12,8 @@ class TooLargeError(Exception):
     """An ending has more positions than a test has time for."""
 
 
-Value = tuple[int, int]
-"""The margin of the player to move, and 1 if this player finished first, else -1; greater is better."""
-
-
 def minimax(game, most=1000, known=None):
-    """The value of a game under best play.
+    """The margin of the player to move under best play, and 1 if this player finishes first, else -1.
 
     Raises:
         TooLargeError: There are more than ``most`` positions.

@@ -12,7 +12,6 @@ from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
 from patchwork_env.patchwork.render import HEIGHT, WIDTH, cloth, rgb_array, table, text, top_player
 
-SVG = "{http://www.w3.org/2000/svg}"
 QUILT_LEFT, QUILT_TOP, CELL = (32, 808), 124, 40
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import random
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 
@@ -18,12 +17,8 @@ from tests.patchwork.naive import (
     LAST_SPACE,
     PATCHES,
     SPECIAL_SPACES,
-    Cell,
     NaiveGame,
 )
-
-Moves = dict[int, frozenset[Cell]]
-Policy = Callable[[NaiveGame, Moves, random.Random], int]
 
 
 def random_circle(rng):

@@ -22,9 +22,6 @@ PLURALS = {
 TRANSLATIONS = sorted(set(PLURALS) - {"en"})
 _CATEGORIES = {"zero", "one", "two", "few", "many", "other"}
 
-Forms = dict[str, str]
-"""The forms of a text by their category; a text without plurals has the one form ``""``."""
-
 
 def texts_of(language):
     """Return all texts of a language by their paths."""

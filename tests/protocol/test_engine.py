@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -244,9 +243,6 @@ def endless(id, **fields):
 
 def ask(engine, **query):
     engine.handle(json.dumps(query).encode())
-
-
-Make = Callable[..., tuple[Engine, Answers]]
 
 
 @pytest.fixture

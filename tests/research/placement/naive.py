@@ -28,9 +28,6 @@ DRAWINGS = (
     "#",
 )
 
-Placement = tuple[int, tuple[Cell, ...]]
-"""The number of the orientation, and the cells, row by row."""
-
 
 def drawings_in_order(drawing):
     """The distinct orientations: quarter turns, flips left to right and upside down, along both diagonals."""
@@ -43,7 +40,7 @@ def drawings_in_order(drawing):
 
 
 def placements_of(shape):
-    """All placements on an empty quilt, in reading order: the first different cell decides."""
+    """All placements ``(orientation, cells)`` on an empty quilt, in reading order of their cells."""
     found = []
     for number, picture in enumerate(drawings_in_order(DRAWINGS[shape].split(" / "))):
         marks = [(r, c) for r, line in enumerate(picture) for c, mark in enumerate(line) if mark == "#"]
