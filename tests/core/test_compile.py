@@ -62,7 +62,6 @@ def test_kernels_get_an_entry_when_they_are_called_from_elsewhere(monkeypatch, t
     assert len(list(tmp_path.rglob("*.linkedkernel.*.nbc"))) == 1
 
 
-@compiled_only
 @kernel
 def factorial(n: int) -> int:
     return 1 if n < 2 else n * factorial(n - 1)
@@ -467,13 +466,7 @@ def test_machine_code_that_others_can_write_is_not_read(folder, caplog):
 @pytest.mark.skipif(os.name == "nt", reason="files have no owner there")
 @pytest.mark.parametrize(
     ("owner", "mode", "safe"),
-    [
-        (1000, 0o644, True),
-        (0, 0o755, True),
-        (1001, 0o644, False),
-        (1000, 0o646, False),
-        (0, 0o664, False),
-    ],
+    [(1000, 0o644, True), (0, 0o755, True), (1001, 0o644, False), (1000, 0o646, False), (0, 0o664, False)],
 )
 def test_machine_code_of_the_user_and_of_root_is_safe(owner, mode, safe, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

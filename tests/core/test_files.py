@@ -9,7 +9,8 @@ import warnings
 
 import pytest
 
-from patchwork_env.core.files import GrowingFile, remove_partial, write_folder, write_text
+from patchwork_env.core.documents import read_text
+from patchwork_env.core.files import GrowingFile, check_new, remove_partial, write_folder, write_text
 from patchwork_env.errors import StorageError
 
 
@@ -25,11 +26,15 @@ def test_a_growing_file_is_closed_with_its_object(tmp_path):
 def test_a_file_is_complete_or_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "figures.json"
     write_text(path, "old")
+    assert read_text(path, most=3) == "old"
+    with pytest.raises(ValueError, match="it has more than 2 bytes"):
+        read_text(path, most=2)
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
 
-    def full_disk(*_):
+    def full_disk(file):
+        assert os.fstat(file).st_size == len("new")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full_disk)
@@ -74,8 +79,9 @@ def test_folders_are_replaced_only_on_demand_and_when_the_new_one_is_complete(tm
         assert (old / "file").read_text() == "old"
         raise OSError("disk full")
 
-    with pytest.raises(FileExistsError, match="target exists already"):
-        write_folder(old, write_new)
+    for create in (write_folder, lambda folder, _: check_new(folder, "--out", "remove it")):
+        with pytest.raises(FileExistsError, match="target exists already"):
+            create(old, write_new)
     with pytest.raises(OSError, match="disk full"):
         write_folder(old, write_half, replace=True)
     assert contents(tmp_path) == {"target": None, os.path.join("target", "file"): b"old"}

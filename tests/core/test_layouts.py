@@ -10,6 +10,7 @@ from numba import config
 from numba.core.errors import TypingError
 
 from patchwork_env.agents.layers import integer_layer, product_adder, rectifier, rows_adder, short_rows_adder
+from patchwork_env.core import intrinsics
 from patchwork_env.core.compile import kernel
 from patchwork_env.core.intrinsics import add_fitting, and_shifted, copy, copy_record, unpack_bits
 
@@ -90,9 +91,10 @@ def test_vectors_and_records_are_copied_to_their_places():
 
 
 def test_bits_are_unpacked_into_contiguous_arrays_only():
-    out, word = np.zeros(64, np.int8), np.uint64(0b1011)
-    _unpack(out, word)
-    assert out[:5].tolist() == [1, 1, 0, 1, 0]
+    out, word = np.full((2, 64), 2, np.int8), np.uint64(0b1011)
+    _unpack(out[0], word)
+    intrinsics._unpack_in_python(out[1], 0, word)
+    assert out.tolist() == [[1, 1, 0, 1] + [0] * 60] * 2
     for wrong in (np.zeros(128, np.int8)[::2], np.zeros(64, np.int64), np.zeros((64, 1), np.int8)):
         with pytest.raises(TypingError, match="contiguous array of 1 dimensions of int8"):
             _unpack(wrong, word)
@@ -104,28 +106,37 @@ def test_words_are_shifted_in_all_lanes():
         random.integers(2**63, size=8, dtype=np.uint64),
         random.integers(9, size=(3, 8), dtype=np.uint64),
     )
-    word, out = np.uint64(0xFEDC_BA98_7654_3210), np.zeros(10, np.uint64)
+    word, out = np.uint64(0xFEDC_BA98_7654_3210), np.zeros((2, 10), np.uint64)
     expected = begin & (word >> shifts[0]) & (word >> shifts[1]) & (word >> shifts[2])
     number = sum(int(lane).bit_count() for lane in expected)
-    assert _shift(out, word, begin, shifts) == _shift(None, word, begin, shifts) == number
-    assert out.tolist() == [0, *expected, 0]
+    in_python = intrinsics._and_shifted_in_python(out[1], 1, word, begin, shifts)
+    assert _shift(out[0], word, begin, shifts) == _shift(None, word, begin, shifts) == in_python == number
+    assert out.tolist() == [[0, *expected, 0]] * 2
     with pytest.raises(TypingError, match="the shifts must be a contiguous array of 2 dimensions of uint64"):
-        _shift(out, word, begin, shifts[:, ::-1])
+        _shift(out[0], word, begin, shifts[:, ::-1])
 
 
 def test_anchors_are_added_where_a_tile_touches_and_is_free():
-    near, taken, out = np.zeros(12, np.uint64), np.zeros(12, np.uint64), np.zeros(10, np.uint64)
+    near, taken, out = np.zeros(12, np.uint64), np.zeros(12, np.uint64), np.zeros((2, 10), np.uint64)
     near[3], taken[9] = 0b100, 0b1
     rows, columns = np.array([0, 1]), np.array([0, 2])  # two cells: the second one lower, and two columns on
-    out[3] = 0b1000
-    _fit(out, near, taken, rows, columns)
-    assert out.tolist() == [0, 0, 0b1, 0b1100, 0, 0, 0, 0, 0, 0]
+    out[:, 3] = 0b1000
+    _fit(out[0], near, taken, rows, columns)
+    intrinsics._add_fitting_in_python(out[1], 1, near, taken, 1, rows, columns, len(rows))
+    assert out.tolist() == [[0, 0, 0b1, 0b1100, 0, 0, 0, 0, 0, 0]] * 2
     taken[3] = 0b100
     out[:] = 0
-    _fit(out, near, taken, rows, columns)
+    _fit(out[0], near, taken, rows, columns)
     assert not out.any()
     with pytest.raises(TypingError, match="cells must be a contiguous array of 1 dimensions of int64"):
-        _fit(out, near, taken, rows[::-1], columns)
+        _fit(out[0], near, taken, rows[::-1], columns)
+
+
+def test_a_lock_in_python_is_taken_once_until_its_release():
+    lock = np.zeros(1, np.int64)
+    for _ in range(2):
+        assert [intrinsics._take_in_python(lock) for _ in range(3)] == [True, False, False]
+        intrinsics._release_in_python(lock)
 
 
 def test_sums_of_rows_and_products_take_contiguous_arrays_only():

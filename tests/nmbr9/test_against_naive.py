@@ -5,7 +5,6 @@ import random
 import pytest
 
 from patchwork_env.nmbr9 import Game
-from tests.nmbr9.naive import NaiveTable, Tile
 from tests.nmbr9.twins import as_high_as_possible, at_random, compact, play_out
 
 
@@ -33,14 +32,3 @@ def test_decks_of_one_digit(digit):
 @pytest.mark.slow
 def test_the_longest_deck():
     play_out(Game(seed=3, copies=4), compact, random.Random(3))
-
-
-def test_the_naive_table_refuses_a_single_support():
-    """The 1 fits on a 9 in several places; none of them is legal until there is another tile."""
-    table = NaiveTable()
-    move, tile = next(iter(table.legal_moves(9).items()))
-    assert move == (0, 0, 0)
-    table.tiles.append(tile)
-    assert {tile.level for tile in table.legal_moves(1).values()} == {0}
-    table.tiles.append(Tile(9, 0, frozenset((row, column + 3) for row, column in table.tiles[0].cells)))
-    assert {tile.level for tile in table.legal_moves(1).values()} == {0, 1}

@@ -32,10 +32,10 @@ def played(turns, **options):
         ({"players": 0}, "players is 0; allowed are 1 to 4"),
         ({"players": 2.0}, "players must be an integer"),
         ({"order": "U"}, "order is 'U'; allowed are 'unknown', 'known', 'free'"),
-        ({"max_digit": 10}, "max_digit is 10"),
-        ({"copies": 0}, "copies is 0"),
+        ({"max_digit": 10}, "max_digit is 10; allowed are 0 to 9"),
+        ({"copies": 0}, "copies is 0; allowed are 1 to 40"),
         ({"copies": 5}, "5 copies of the digits 0 to 9 make 50 cards"),
-        ({"deck_size": 21}, "deck_size is 21"),
+        ({"deck_size": 21}, "deck_size is 21; allowed are 1 to 20"),
     ],
 )
 def test_set_up(arguments, message):
@@ -47,12 +47,15 @@ def test_moves():
     game = played(7)
     digit, level, cells = move = game.decode(game.legal_actions()[0])
     assert game.encode(move) == game.legal_actions()[0]
-    far = frozenset((row + 200, column) for row, column in cells)
+    rows, columns = zip(*cells, strict=True)
+    below = frozenset((row - min(rows) + 64, column) for row, column in cells)
+    beside = frozenset((row, column - min(columns) + 64) for row, column in cells)
     for wrong, message in (
         (Move((digit + 1) % 10, level, cells), "the tile to be placed is"),
         (Move(digit, 3, cells), "would be on level 0, not on 3"),
         (Move(digit, level, frozenset([(1, 1), (5, 5)])), "are not a placement"),
-        (Move(digit, level, far), "are beyond the table"),
+        (Move(digit, level, below), "are beyond the table"),
+        (Move(digit, level, beside), "are beyond the table"),
         (Move(digit), "not a choice of a tile"),
         (Move(digit, 0, game.placements()[0].cells), "not"),
     ):

@@ -22,6 +22,7 @@ def after(deck, *words, **options):
 
 def is_legal(game, word):
     """Whether a move is legal, by both ways to find legal actions."""
+    np.full(2**13, 2**64 - 1, np.uint64)  # freed at once: then kernels get memory that is not 0
     try:
         action = game.parse_move(word)
     except IllegalActionError:

@@ -17,8 +17,8 @@ from tests.nmbr9.naive import spread
 from tests.nmbr9.twins import play_out
 
 
-def downward(moves, rng):
-    return max(moves, key=lambda move: (max(moves[move].cells), move))
+def upward(moves, rng):
+    return min(moves, key=lambda move: (min(moves[move].cells), move))
 
 
 def leftward(moves, rng):
@@ -29,7 +29,7 @@ def spread_of(game, player=0):
     return spread(cell for move in game.placements(player) for cell in move.cells)
 
 
-@pytest.mark.parametrize("policy", [downward, leftward])
+@pytest.mark.parametrize("policy", [upward, leftward])
 def test_a_line_turns_where_it_would_spread_too_far(policy):
     """The longest tile, end to end: all placements within the limit are legal, no others."""
     game = Game(deck=[1] * 17)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.core.polyomino import orient
-from patchwork_env.drawing import Polygon, player_names
+from patchwork_env.drawing import Polygon, Scene, player_names
 from patchwork_env.patchwork import PATCHES, Game
 from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.game import EMPTY, SPECIAL_PATCH, UNKNOWN_PIECE
@@ -129,6 +129,26 @@ def test_outline_encloses_every_patch():
         for orientation in range(8):
             assert enclosed_area(cloth.outline(orient(patch.cells, orientation))) == patch.size
     assert cloth.outline([(0, 0), (0, 1), (0, 2)]) == [(0, 0), (0, 3), (1, 3), (1, 0)]
+
+
+def test_colors_have_their_published_coordinates():
+    """Those of CSS Color 4, and a nearly black one."""
+    for color, lightness, chroma, degrees in (
+        *(("#7d2329", 0.40101, 0.12332, 21.555), ("#68a639", 0.66016, 0.15546, 134.231)),
+        *(("#62acef", 0.72322, 0.12403, 247.996), ("#030303", 0.1, 0, 0)),
+    ):
+        assert cloth.oklch(lightness, chroma, degrees / 360) == color
+
+
+def test_a_price_tag_is_in_the_middle_and_has_numbers_beside_their_signs():
+    scene = Scene(0, 0, "")
+    cloth.price_tag(scene, 7, 7, (0, 0), 100)
+    (price, time), signs = (
+        scene.labels,
+        [shape for shape in scene.shapes if getattr(shape, "radius", 0) == 42],
+    )
+    assert [signs[0].x - 42, price.x - signs[0].x] == pytest.approx([-time.x - 60, time.x - signs[1].x])
+    assert signs[0].x + 42 < price.x < price.x + 60 < signs[1].x - 42
 
 
 # --- scene, SVG and pixels ----------------------------------------------------------------------------------
