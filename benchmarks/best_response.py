@@ -60,7 +60,7 @@ def main() -> None:
         won = np.array([[[result.win_rate] for result in results]])
         mean = mean_of_runs(won, np.full_like(won, options.games))
         more = {"lowest": won.min(), "highest": won.max(), "runs": won.size, "decisions": options.steps}
-        share = figure(won.mean(), "share", mean.interval() or result.interval, **more)
+        share = figure(won.mean(), "share", mean.interval() or results[-1].interval, **more)
         keep("best_response", {options.opponent: share}, options.write)
 
 
