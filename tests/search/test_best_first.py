@@ -175,6 +175,7 @@ def test_trees_are_those_of_the_definition(exploration, temperature, best_weight
     random = np.random.default_rng(threads)
     for seed in range(6):
         reset(tree)
+        assert tree.sizes.tolist() == [0, 0]
         positions: list[Position] = []
         plant(tree, Position(seed), positions, rule)
         root = Node(Position(seed))

@@ -130,11 +130,11 @@ def plain_texts(node):
 
 def games():
     """Positions near the end, of one to three players, some of them with forced turns ahead."""
-    alone, rng = Nmbr9(deck=[3, 1, 4, 1, 5]), random.Random(3)
-    for game in (alone, KNOWN):
+    alone, several, rng = Nmbr9(deck=[3, 1, 4, 1, 5]), KNOWN.clone(), random.Random(3)
+    for game in (alone, several):
         game.play(game.legal_actions()[0])
     endings = [made_up_ending(rng) for _ in range(12)]
-    return [alone, KNOWN, *(game for game in endings if len(game.legal_actions()) > 1)]
+    return [alone, several, *(game for game in endings if len(game.legal_actions()) > 1)]
 
 
 @pytest.mark.parametrize("rule", [RULE, NARROW], ids=["wide", "narrow"])
