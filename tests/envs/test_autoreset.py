@@ -174,9 +174,9 @@ def test_pictures_of_a_batch_are_those_of_single_environments():
     np.testing.assert_equal(frames, theirs.render())
 
 
-@pytest.mark.filterwarnings("ignore:.*render.. shows nothing without a render_mode")
 def test_rendering_without_a_mode_a_game_or_a_window():
-    assert batched(QUICK, 2, SAME_STEP).render() is None
+    with pytest.warns(UserWarning, match="without a render_mode; give one to gymnasium.make_vec"):
+        assert batched(QUICK, 2, SAME_STEP).render() is None
     with pytest.raises(ResetNeeded):
         batched(QUICK, 2, SAME_STEP, render_mode="ansi").render()
     with pytest.raises(ValueError, match="render_mode is 'human'; allowed are None, 'ansi', 'rgb_array'"):

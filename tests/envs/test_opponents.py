@@ -54,8 +54,8 @@ def test_several_opponents_share_the_games():
     assert len(ended) > 8
     assert all(opponent == envs.opponent_numbers[game] for game, opponent in ended)
     assert first.circles.isdisjoint(second.circles | third.circles)
-    evenly = batched(CASES[0], 8, opponent=[first, second, third])
-    assert evenly.opponent_numbers.tolist() == [0, 0, 1, 1, 2, 2, 0, 0]
+    evenly = batched(CASES[4], 12, opponent=[first, second, third])  # one in each of three seats
+    assert evenly.opponent_numbers.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0]
     assert batched(CASES[0], 2, opponent=[first]).opponent is first
 
 

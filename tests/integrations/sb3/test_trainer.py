@@ -93,7 +93,11 @@ def test_the_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
 def test_a_run_of_nmbr9_learns_from_points_and_its_policy_plays(configs, tmp_path):
     trainer = small_trainer(configs["nmbr9"])
     metrics = trainer.step()
-    returns = np.sum(trainer.model.rollout_buffer.rewards, axis=0)
+    buffer = trainer.model.rollout_buffer
+    returns = np.sum(buffer.rewards, axis=0)
+    seen = map(torch.from_numpy, (buffer.observations, buffer.actions[:, 0], buffer.action_masks))
+    entropy = trainer.model.policy.evaluate_actions(*seen)[2].mean().item()
+    assert metrics["losses/entropy"] == pytest.approx(entropy, rel=1e-3)
     assert metrics["games/score"] == pytest.approx(returns.mean() / 0.5)
     assert metrics["games/decisions_per_game"] == 20
     assert trainer.self_play is None
@@ -129,14 +133,20 @@ def test_nothing_depends_on_who_else_draws_random_numbers(config):
     assert state_of(first) == state_of(second)
 
 
-def test_schedules(config):
+def test_schedules_and_figures_of_the_games_of_each_rollout(config):
     entropy, rate = "{start: 0.5, end: 0.1}", "{start: 3e-3, end: 1e-3}"
     trainer = small_trainer(
         config, f"maskable_ppo.entropy_coefficient={entropy}", f"maskable_ppo.learning_rate={rate}"
     )
-    for _ in range(2):
+    for _ in range(4):
         share = trainer.steps / trainer.config.total_steps
-        trainer.step()
+        trainer.model.ep_info_buffer.clear()
+        metrics, names = trainer.step(), [opponent.name for opponent in trainer.env.opponents]
+        lengths = [episode["l"] for episode in trainer.model.ep_info_buffer]
+        won = [info["is_success"] for info in trainer._watch.ended if names[info["opponent"]] == "past self"]
+        assert metrics.get("games/decisions_per_game", 0) == pytest.approx(np.mean(lengths or 0))
+        assert 0 < metrics["time/share_of_time_collecting"] < 1
+        assert metrics.get("games/win_rate_against_past_self", 0) == pytest.approx(np.mean(won or 0))
         assert trainer.model.ent_coef == pytest.approx(0.5 - 0.4 * share)
         assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(3e-3 - 2e-3 * share)
 
