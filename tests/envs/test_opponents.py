@@ -176,14 +176,6 @@ def test_an_opponent_that_is_refused_changes_nothing():
         alone.set_opponent("greedy")
 
 
-def test_single_environments_of_make_vec_change_their_opponents():
-    envs = gymnasium.make_vec(NAME, 3, "sync", opponent="random")
-    envs.set_attr("opponent", ["greedy", "random", "greedy"])
-    assert [agent.name for agent in envs.get_attr("opponent")] == ["greedy", "random", "greedy"]
-    envs.set_attr("opponent", "greedy")
-    assert [env.unwrapped.opponent.name for env in envs.envs] == ["greedy"] * 3
-
-
 def test_a_batch_has_the_interface_of_gymnasiums_vector_environments():
     envs = gymnasium.make_vec(NAME, 4, "vector_entry_point", opponent="random", render_mode="ansi")
     envs.reset(seed=1)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from patchwork_env.agents import load
+from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
@@ -48,6 +49,14 @@ def sb3(rules, options, opponents, seat, seed):
     env = SelfPlayVecEnv(4, opponents, game=rules.name, seed=seed, **options)
     env.reset()
     return env, lambda: env.step(env.action_masks().argmax(1))
+
+
+def test_a_seed_gives_seats_and_deals_different_streams():
+    dealer = Dealer(PATCHWORK, 2, PATCHWORK.options, "random")
+    for game in range(2):
+        dealer.reseed(game, 7 + game)
+    states = [state for _, state in streams_of(dealer)]
+    assert len(set(states)) == len(states) == 4
 
 
 @pytest.mark.parametrize("make", [single, many])
