@@ -75,14 +75,26 @@ def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights):
     assert found[0] == found[2] != found[1]
 
 
-@pytest.mark.parametrize("settings", [{"order": "known"}, SMALL_FREE], ids=str)
-def test_time_is_kept(settings, weights):
-    root = as_solo_game(Game(seed=2, **settings).state)
-    free_from = 0 if settings["order"] == "free" else None
-    narrow = plan(root, free_from, weights, width=4)
-    found = plan(root, free_from, weights, 4, seconds=0.2, seed=2**64 - 1)
-    assert found.score > narrow.score / 2
-    assert len(found.stack) == root[0]["num_rounds"]
+@pytest.mark.parametrize(
+    ("seconds", "widths"),
+    [(0.5, [16]), (100, [16, 256, 796, 319, 127, 51, 21]), (3e5, [16, 256, 4096, 65536, 999_999, 999_999])],
+)
+def test_searches_fill_the_time(seconds, widths, weights, monkeypatch):
+    """A search of 16 tables takes a second; each one gets six tenths of the time left, or widens most."""
+    root, now, made, plans = as_solo_game(Game(seed=2, **SMALL_FREE).state), [7.0], [], []
+
+    def timed(root, width, weights, free_from, noise, seed):
+        now[0] += width / 16
+        made.append((width, noise, seed))
+        plans.append(search(root, 2, weights, free_from, noise, seed))
+        return plans[-1]
+
+    monkeypatch.setattr(beam, "search", timed)
+    monkeypatch.setattr(beam, "perf_counter", lambda: now[0])
+    assert plan(root, 0, weights, 4, seconds, seed=2**64 - 1).score == max(found.score for found in plans)
+    assert [width for width, _, _ in made][: len(widths)] == widths
+    assert [rest for _, *rest in made] == [[4.0 * (k > 0), (k - 1) % 2**64] for k in range(len(made))]
+    assert -0.5 <= 7 + seconds - now[0] < 1.7
 
 
 def test_unknown_decks_are_refused():

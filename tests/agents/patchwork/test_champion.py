@@ -13,6 +13,7 @@ import pytest
 from patchwork_env import agents
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
+from patchwork_env.agents.patchwork.champion import agent as module
 from patchwork_env.agents.patchwork.champion.agent import LEVELS, ChampionAgent, ValueAgent
 from patchwork_env.agents.patchwork.champion.proofs import solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.search import (
@@ -390,23 +391,25 @@ def test_successors_of_an_ending_are_solved_within_a_budget():
 # --- budgets and specs ------------------------------------------------------------------------------------
 
 
-def test_budgets_are_kept():
-    game = Game(seed=3)
+def test_budgets_are_kept(monkeypatch):
+    """The clock advances by a second when it is read, and by five during every attempt of the solver."""
+    game, read = Game(seed=3), iter(range(999)).__next__
     lines = champion(nodes=40).search(game)
     assert sum(line.visits for line in lines) == 39  # the root is a node, too
     assert game.history == ()
-    few, many = (
-        sum(line.visits for line in ChampionAgent(WEIGHTS, PAYOFFS, seconds=seconds).search(game))
-        for seconds in (0.02, 0.2)
-    )
-    assert 0 < few < many
-    hurried = ChampionAgent(WEIGHTS, PAYOFFS, seconds=1e-9)
-    assert hurried.act(game) == champion(nodes=17).search(game)[0].action
     for turns_left in (40, 12):
         agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
         agent.search(end_of_game(1, turns_left))
         most_at_once = NODE_EFFORT + (1 + QUILT_EFFORT) * MAX_LEGAL_ACTIONS
         assert 0 <= agent.workspace().work.effort[0] - LEVELS["instant"] <= most_at_once
+    monkeypatch.setattr(module, "perf_counter", read)
+    monkeypatch.setattr(module, "solved_ending", lambda *_: (NO_ACTION, not [read() for _ in range(5)], 0))
+    for seconds, blocks, results in ((9, 4, 2), (1, 1, 1)):
+        agent = ChampionAgent(WEIGHTS, PAYOFFS, seconds=seconds)
+        for think in (agent.act, agent.search):
+            think(game)
+            assert agent.workspace().tree.nodes[ROOT]["visits"] == 128 * blocks
+        assert len(list(agent.deepen(game))) == results
 
 
 @pytest.fixture(scope="module")
