@@ -309,19 +309,20 @@ def test_every_possibility_has_an_equal_share_of_the_time(monkeypatch):
 
 def test_all_possibilities_count_for_the_choice(monkeypatch):
     """Visits are added up: the action is the most visited one in all trees together."""
-    agent, totals = UctAgent(1, simulations=80), []
+    agent, totals = UctAgent(1, simulations=83), []
     spend = UctAgent._spend
 
     def spend_and_count(self, simulate, began, part=0, parts=1):
         spend(self, simulate, began, part, parts)
-        edges = self.workspace()[game_name].tree.edges
-        edges["visits"] = 0
-        edges["visits"][:3] = (0, 9, 0) if part == 0 else (0, 0, 1)
-        totals.append(part)
+        nodes, edges = self.workspace()[game_name].tree[:2]
+        totals.append(int(nodes["visits"][ROOT]))
+        edges["visits"] = edges["value_sum"] = 0
+        edges["visits"][:4] = (0, 8, 8, 0) if part == 0 else (0, 0, 0, 1)
+        edges["value_sum"][:4] = (9, 1, 2, 9) if part == 4 else (9, 0, 0, 9)
 
     game = hidden()
     game_name = rules_of(game.state).name
     monkeypatch.setattr(UctAgent, "_spend", spend_and_count)
     chosen = agent.act(game)
-    assert totals == list(range(8))
-    assert chosen == agent.workspace()[game_name].tree.edges[1]["action"]
+    assert totals == [11] * 3 + [10] * 5
+    assert chosen == agent.workspace()[game_name].tree.edges[2]["action"]

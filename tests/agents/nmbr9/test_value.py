@@ -228,7 +228,11 @@ def test_evaluation_against_its_description(games, weights):
     short = Game(deck=[3, 7, 3, 3, 0, 9, 8, 8, 5], deck_size=7)  # not all cards come
     for _ in range(4):
         short.play(greedy.choose_action(short.state, 0))
-    for game in [*games[::9], short]:
+    large = Game(deck=[0] * 14)  # more tiles and open cells than are told apart
+    for k in range(13):
+        row, column = (int(large.state[0][axis][0, 0]) for axis in ("row", "column")) if k else (31, 32)
+        large.play(64 * (row + k % 4 * 4) + column + k // 4 * 3)
+    for game in [*games[::9], short, large]:
         if game.round and not is_seen_completely(game):
             continue
         assert value.evaluate(game.state, 0, 0, weights, buffer) == pytest.approx(
