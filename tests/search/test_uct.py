@@ -318,11 +318,11 @@ def test_all_possibilities_count_for_the_choice(monkeypatch):
         totals.append(int(nodes["visits"][ROOT]))
         edges["visits"] = edges["value_sum"] = 0
         edges["visits"][:4] = (0, 8, 8, 0) if part == 0 else (0, 0, 0, 1)
-        edges["value_sum"][:4] = (9, 1, 2, 9) if part == 4 else (9, 0, 0, 9)
+        edges["value_sum"][:4] = (9, 2, 1, 9) if part == 4 else (9, 0, 0, 9)
 
     game = hidden()
     game_name = rules_of(game.state).name
     monkeypatch.setattr(UctAgent, "_spend", spend_and_count)
     chosen = agent.act(game)
     assert totals == [11] * 3 + [10] * 5
-    assert chosen == agent.workspace()[game_name].tree.edges[2]["action"]
+    assert chosen == agent.workspace()[game_name].tree.edges[1]["action"]
