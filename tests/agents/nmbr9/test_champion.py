@@ -149,6 +149,8 @@ def test_analyses_are_reproducible_and_change_nothing():
     assert champion.act(game) == alone.act(game)
     then: dict[tuple[int, int], float] = {}
     for lines in first:  # a placement that is dropped keeps its difference to the first one
+        assert len({line.score for line in lines}) > 1
+        assert lines[0].score == pytest.approx(champion.expected_scores(game)[game.current_player], abs=20)
         for line in lines:
             score = then.setdefault((line.action, line.visits), line.score)
             known = then[lines[0].action, line.visits]
