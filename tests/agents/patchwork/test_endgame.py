@@ -21,7 +21,7 @@ from patchwork_env.agents.patchwork.endings.solver import (
     write_key,
 )
 from patchwork_env.agents.patchwork.placements import NO_ACTION
-from patchwork_env.patchwork import Game, engine
+from patchwork_env.patchwork import PATCHES, Game, engine
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import places_of
@@ -175,11 +175,24 @@ def test_no_play_gains_more_than_the_upper_bound():
             for player in range(2):
                 write_prospects(game.state, 0, player, False, prospects, player)
                 most.append(most_gain(game.state, 0, player, prospects[player]))
-            rest = game.clone()
+            rest, spent = game.clone(), [0, 0]
             while not rest.is_over:
-                rest.play(random_action(rest, rng, "buys"))
+                move = rest.decode(action := random_action(rest, rng, "buys"))
+                spent[rest.current_player] += 0 if move.patch is None else PATCHES[move.patch].buttons
+                rest.play(action)
             assert all(rest.scores()[player] - before[player] <= most[player] for player in range(2))
+            assert all(spent[player] <= prospects[player]["spending"] for player in range(2))
             game.play(random_action(game, rng, "packs"))
+
+
+@pytest.mark.parametrize(("needed", "most"), [(13, 34), (14, 27)])
+def test_an_upper_bound_by_hand(needed, most):
+    """With five spaces left there is time for two patches and a last one, of at most 5, 4 and 3 cells."""
+    (own,), states = np.zeros(1, PROSPECTS), Game(seed=1).state.copy()
+    states["position"] = LAST_SPACE - 5
+    own["num_patches"], own["specials"], own["squares"], own["needed"], own["least"] = 4, 1, 1, needed, 5
+    own["times"][:4], own["sizes"][:4], own["gains"][:4] = (3, 1, 2, 9), (2, 5, 4, 3), (4, -1, 6, 2)
+    assert most_gain(states, 0, 0, own) == most
 
 
 def test_a_player_who_only_advances_gains_the_lower_bound():
@@ -233,6 +246,10 @@ def test_positions_under_one_key_gain_the_same():
     for _ in range(1200):
         game = made_up_ending(rng)
         other = slightly_changed(game, rng)
+        for name in ("current_player", "pending_special", "income", "position"):
+            states = game.state.copy()
+            states[name] ^= 1
+            assert key_of(game) != key_of(Game.unchecked(states)), name
         is_new_square = any(engine.has_square(other.state, 0, player) for player in range(2))
         if game.is_over or game == other or (is_new_square and other.bonus_owner is None):
             continue

@@ -18,9 +18,7 @@ from patchwork_env.agents.patchwork.mcts import (
 )
 from patchwork_env.agents.patchwork.placements import (
     draw_kept,
-    first_kept,
     keep_best_placements,
-    most_enclosed_cell,
     new_ranking,
 )
 from patchwork_env.core.checks import seed_streams
@@ -108,20 +106,12 @@ def test_placements_of_playouts_leave_the_most_joints():
                 continue
             best = max(joints_of(quilt_after(game, place)) for place in places)
             equal = [place for place in places if joints_of(quilt_after(game, place)) == best]
-            assert first_kept(slot, ranking) == equal[0]
             drawn = {draw_kept(slot, ranking, streams, 0) for _ in range(60)}
             assert drawn <= set(equal)
             assert len(equal) > 6 or len(drawn) == len(equal)
             checked += 1
     assert checked > 50
     assert nowhere > 2
-
-
-def test_special_patches_of_playouts_go_where_the_fewest_neighbors_are_empty():
-    for state in (state for state in many_states() if state["pending_special"]):
-        game = Game.from_state(np.array([state]))
-        joints = {action: joints_of(quilt_after(game, action)) for action in game.legal_actions().tolist()}
-        assert joints[most_enclosed_cell(game.state, 0)] == max(joints.values())
 
 
 def test_candidates_begin_with_the_best_of_every_kind():
@@ -150,9 +140,6 @@ def test_the_outcome_counts_for_more_than_the_margin():
         game = Game(seed=rng.randrange(1000))
         while not game.is_over:
             game.play(rng.choice(game.legal_actions().tolist()))
-        value = value_of(game.state, 0)
         margin = game.scores()[0] - game.scores()[1]
-        assert (value > 0) == (game.winner() == 0)
-        assert 0.6 <= abs(value) <= 1
-        sign = 1 if value > 0 else -1
-        assert value == pytest.approx(0.8 * sign + 0.2 * max(-1, min(1, margin / 50)))
+        sign = 1 if game.winner() == 0 else -1
+        assert value_of(game.state, 0) == pytest.approx(0.8 * sign + 0.2 * max(-1, min(1, margin / 50)))
