@@ -81,20 +81,16 @@ class Streams:
             time.sleep(_LOOK_EVERY)
             waited = 0.0 if self._running else waited + _LOOK_EVERY
 
-    def announce(self, event: Event) -> None:
-        """Send an event to all streams, from any thread."""
+    def announce(self, event: Event | None) -> None:
+        """Send an event to all streams, from any thread; None ends them."""
         with self._lock:
             running = list(self._running.values())
         for send in running:
             send(event)
 
     def stop(self) -> None:
-        """End all streams, and signal their threads to end."""
-        with self._lock:
-            running = dict(self._running)
-        for stopped, send in running.items():
-            stopped.set()
-            send(None)
+        """End all streams, each of which signals its thread to end."""
+        self.announce(None)
 
     def _begin(self, work: Work, purpose: str, events: asyncio.Queue[Event | None]) -> threading.Event:
         loop, stopped = asyncio.get_running_loop(), threading.Event()
