@@ -75,6 +75,7 @@ def test_requests_take_no_turn_and_are_counted():
     assert episode.game == before
     episode.answer("+")
     assert episode.requests_left == 2
+    assert begun(requests=0).answer("rules").kind == "refused"
 
 
 def test_too_many_bad_answers_lose():

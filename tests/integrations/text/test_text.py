@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from patchwork_env import games
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text
 from patchwork_env.integrations.text.answers import PAGE, REQUESTS
+from patchwork_env.integrations.text.nmbr9 import _why_no_room
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from tests.toy import Game as Toy
@@ -105,8 +107,8 @@ def test_a_position_of_patchwork_holds_everything():
     reader = 1 - game.current_player
     assert told.startswith(f"You are player {reader}, against player {1 - reader}. It is the move of")
     assert str(game) in told
-    for player in range(2):
-        assert f"space {game.positions[player]} of 53" in told
+    for player, name in ((reader, "You"), (1 - reader, f"Player {1 - reader}")):
+        assert f"{name}: space {game.positions[player]} of 53" in told
     assert f"Special patches still on the track: {', '.join(map(str, game.special_spaces))}." in told
     for patch in game.offered:
         assert text.ask(game, f"shapes of patch {patch}") in told
@@ -123,6 +125,10 @@ def test_a_position_of_nmbr9_holds_everything_but_the_deck():
     determinized = game.determinize(3)
     assert determinized.deck != game.deck
     assert text.describe(determinized) == told
+    assert text.ask(game, f"shapes of tile {game.digit}") in told
+    assert "Cards not yet turned, in unknown order: " in told
+    known = Nmbr9(deck=[7, 0, 7, 2], order="known")
+    assert "The cards to come, in this order: 0, 7, 2.\n" in text.describe(known)
 
 
 def test_ended_games():
@@ -145,6 +151,10 @@ def test_each_group_has_an_example_or_the_reason_why_there_is_none():
         "patch 17: no placements (7 buttons, 1 time, 1 income, 5 cells; too expensive, you have 5)\n",
     ):
         assert line in told
+    special, no_room = after(Patchwork(seed=7), 25), after(Patchwork(seed=53), 12, seed=53)
+    assert text.ask(special, "moves").endswith(" such as *d1; orientations 0 (on any empty cell)")
+    assert no_room.buttons[no_room.current_player] == 1
+    assert "(1 button, 4 time, 1 income, 7 cells; there is no room for it)" in text.ask(no_room, "moves")
 
 
 def covered():
@@ -171,7 +181,7 @@ def tiled():
         (Patchwork(seed=7), "25/12@a1", "there is no orientation 12"),
         (Patchwork(seed=7), "25/0@f9", "would leave the quilt. Allowed are +; 192 of patch 25, such as"),
         (covered(), "2/0@a2", "it would cover a2, b2, which are covered already. Allowed"),
-        (covered(), "2/0@b2", "it would cover b2, which is covered already. Allowed"),
+        (covered(), "3/0@b2", "it would cover b2, which is covered already. Allowed"),  # for all 3 buttons
         (tiled(), "5/0@0,0", "the tile to be placed is 8, not 5"),
         (tiled(), "=8", "tile 8 must be placed now"),
         (tiled(), "8/2@0,0", "there is no orientation 2; orientations are 0, 1"),
@@ -182,6 +192,11 @@ def tiled():
 )
 def test_illegal_moves_say_why(game, word, reason):
     assert reason in refusal(game, word)
+
+
+def test_a_tile_that_touches_others_may_be_too_far_away():
+    row = SimpleNamespace(cells={(0, column) for column in range(63)})
+    assert _why_no_room((row,), {(0, 63)}) == "the tiles would spread over more than 63 rows or columns"
 
 
 def test_filters_of_placements():
@@ -196,6 +211,8 @@ def test_filters_of_placements():
     counts = [int(text.ask(tower, f"placements on level {level}").split()[0]) for level in range(3)]
     assert sum(counts) == len(tower.legal_actions())
     assert min(counts[:2]) > counts[2] == 0
+    assert f"({counts[1]} on level 1, {counts[0]} on level 0)" in text.ask(tower, "moves")
+    assert text.ask(tower, "placements in orientation 2, row 3, column 10").endswith(" 1/2@3,10")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +250,7 @@ def test_other_games_have_no_words(monkeypatch):
 
 
 MOVE = "12/0@a1"  # legal in Patchwork of seed 7, whose first move may also be "+"
-JSON = '{"reason": "better than +", "move": "12/0@a1"}'
+JSON = '{"answer": "+", "reason": "no, better than +", "move": "12/0@a1"}'
 
 
 @pytest.mark.parametrize(
