@@ -75,9 +75,9 @@ class Exchange:
 class Client:
     """A client with an application of its own; ``trusted`` are specs as of the command line."""
 
-    def __init__(self, *trusted, patience=60.0):
+    def __init__(self, *trusted, patience=60.0, port=PORT):
         self.streams = Streams(patience=patience, queue=0.1)
-        self.app = create_app(Thinking(AgentPool(trusted), self.streams), PORT)
+        self.app = create_app(Thinking(AgentPool(trusted), self.streams), port)
 
     def ask(self, path, message=None, *, method="POST", headers=None):
         """Return the answer to a message; bytes are sent unchanged, and headers of None left out."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import io
 import json
+import os
 import signal
 import socket
-import subprocess
 import sys
+import threading
+import webbrowser
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -18,71 +20,48 @@ from patchwork_env.core.progress import Compilation
 from patchwork_env.patchwork import Game
 from patchwork_env.play import command
 from patchwork_env.play.command import report_compilations
+from patchwork_env.service.thinking import Thinking
+from tests.play import odd_agents
 
-NOTATION = Game(seed=7).notation()
-
-
-class Server:
-    """The command in a separate process."""
-
-    def __init__(self, *words):
-        program = [sys.executable, "-m", "patchwork_env.cli", "play", "--no-browser", "--port", "0", *words]
-        self.process = subprocess.Popen(
-            program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-        )
-        assert self.process.stdout is not None
-        self.address = self.process.stdout.readline()
-        self.presets = self.process.stdout.readline() if words else ""
-        assert self.process.stdout.readline() == "Ctrl-C ends it\n"
-        self.port = int(self.address.removeprefix("http://127.0.0.1:").removesuffix("/\n"))
-
-    def ask(self, path, message):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        origin = f"http://127.0.0.1:{self.port}"
-        headers = {"Content-Type": "application/json", "Origin": origin, "Connection": "close"}
-        connection.request("POST", path, json.dumps(message), headers)
-        return connection.getresponse()
-
-    def end(self, number):
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, out, err
-
-
-@pytest.fixture
-def server():
-    server = Server("--game", "nmbr9", "--opponent", "greedy")
-    yield server
-    server.process.kill()
-    server.process.communicate()
-
-
-@pytest.mark.slow
-def test_the_page_is_served_until_sigterm(server):
-    opened = json.loads(server.ask("/api/open", {"game": "patchwork", "seed": 7}).read())
-    assert opened["notation"] == NOTATION
-    stream = server.ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
-    assert "choice" in json.loads(stream.read().splitlines()[-1])
-    with socket.create_connection(("127.0.0.1", server.port)) as other:
-        other.sendall(b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
-        assert other.recv(12) == b"HTTP/1.1 403"
-    with server.ask("/api/analyse", {"notation": NOTATION, "agent": "champion:analysis"}) as going_on:
-        assert going_on.readline()
-        code, out, err = server.end(signal.SIGTERM)
-    said = [line for line in err.splitlines() if not line.startswith("compiling")]
-    assert (code, out, said) == (128 + signal.SIGTERM, "", [])
-    assert server.presets.endswith(f" {server.address.strip()}?game=nmbr9&opponent=greedy\n")
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_it_quietly():
-    assert Server().end(signal.SIGINT) == (0, "", "")
+ENDLESS = "tests.play.odd_agents:endless"
 
 
 @pytest.fixture
 def taken():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, code):
+    usual, handler, visits, streams = taken.getsockname()[1], signal.getsignal(signal.SIGTERM), [], []
+
+    def visit(address):
+        """Get the page as a browser, begin an analysis that never ends, and send the signal."""
+        headers = {"Content-Type": "application/json", "Origin": address.partition("/?")[0]}
+        message = json.dumps({"notation": Game(seed=7).notation(), "agent": ENDLESS}).encode()
+        try:
+            with urlopen(address) as page:
+                visits.append((address, page.headers["server"], threading.current_thread().daemon))
+            streams.append(urlopen(Request(f"{headers['Origin']}/api/analyse", message, headers)))
+            visits.append(bool(streams[0].readline()))
+        finally:
+            os.kill(os.getpid(), number)
+
+    odd_agents.closed.clear()
+    monkeypatch.setattr(webbrowser, "open", visit)
+    monkeypatch.setattr(command, "DEFAULT_PORT", usual)
+    monkeypatch.setattr(command, "leave", lambda code: code)  # which may end this process
+    monkeypatch.setattr(Thinking, "warm_up", lambda thinking, game: visits.append(game))
+    assert cli.main(["play", "--game", "patchwork", "--opponent", ENDLESS]) == code
+    signal.signal(signal.SIGTERM, handler)
+    streams[0].close()
+    assert odd_agents.closed.wait(60)
+    out, err = capsys.readouterr()
+    opened = f"{out.split()[0]}?game=patchwork&opponent={ENDLESS}"
+    assert out == f"{out.split()[0]}\nwith your options: {opened}\nCtrl-C ends it\n"
+    assert err == f"port {usual} is in use, so the page has another one\n"
+    assert visits == ["patchwork", (opened, None, True), True]
 
 
 def test_a_port_that_is_taken_is_an_error(taken, capsys):

@@ -31,21 +31,17 @@ def test_a_game_is_opened_and_played(client):
     assert whole["positions"][-1] == opened["position"]
 
 
+CIRCLE = [*range(32, -1, -1)]
+
+
 @pytest.mark.parametrize(
     ("options", "game"),
     [
-        (
-            {"game": "patchwork", "seed": 3, "variant": "2014", "first_player": 1},
-            patchwork.Game(3, special_patches="2014", first_player=1),
-        ),
-        (
-            {"game": "patchwork", "circle": [*range(32, -1, -1)], "seed": None},
-            patchwork.Game(circle=range(32, -1, -1)),
-        ),
-        (
-            {"game": "nmbr9", "seed": 3, "players": 2, "order": "known"},
-            nmbr9.Game(3, players=2, order="known"),
-        ),
+        ({"game": "patchwork", "seed": 3, "variant": "2014"}, patchwork.Game(3, special_patches="2014")),
+        ({"game": "patchwork", "seed": 3, "first_player": 1}, patchwork.Game(3, first_player=1)),
+        ({"game": "patchwork", "circle": CIRCLE, "seed": None}, patchwork.Game(circle=CIRCLE)),
+        ({"game": "nmbr9", "seed": 3, "order": "known"}, nmbr9.Game(3, order="known")),
+        ({"game": "nmbr9", "seed": 3, "players": 2}, nmbr9.Game(3, players=2)),
         ({"game": "nmbr9", "deck": [1, 2, 3]}, nmbr9.Game(deck=[1, 2, 3])),
         ({"notation": nmbr9.Game(5).notation()}, nmbr9.Game(5)),
     ],
@@ -72,11 +68,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("play", {"notation": NOTATION, "move": False}, "move must be an integer, not False"),
     ("play", {"notation": OVER.notation(), "move": 0}, "after the end of the game"),
     ("agents", {"game": "patchwork", "notation": ""}, "unknown field 'notation'"),
-    (
-        "choose",
-        {"notation": NOTATION, "agent": "x" * 5000},
-        "agent has 5000 characters; allowed are at most 4096",
-    ),
+    ("choose", {"notation": NOTATION, "agent": "x" * 5000}, "5000 characters; allowed are at most 4096"),
     ("choose", {"notation": NOTATION, "agent": "os:getcwd"}, "would run code"),
     ("analyse", {"notation": NOTATION, "lines": 0}, "lines is 0; allowed are 1 to 50"),
     ("analyse", {"notation": NOTATION, "agent": "tests.play.odd_agents:raises"}, "would run code"),

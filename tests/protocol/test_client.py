@@ -1,7 +1,10 @@
 """The client: answers by query, the end of programs, and errors."""
 
 import gc
+import io
+import os
 import re
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -76,8 +79,10 @@ def comes(condition):
 def test_a_program_that_hangs_is_killed_with_all_that_it_started():
     client = Client(DEAF)
     client.send("choose", notation="+" * 500_000)  # more than a pipe holds
+    began = time.monotonic()
     with pytest.raises(OpponentError, match=r"gave no answer within 0\.05 seconds"):
         client.ask("choose", 0.05)
+    assert time.monotonic() - began < 1
     assert comes(client._program.last_errors)
     client.close(patience=0.05)
     assert client._program._process.returncode == -9
@@ -95,19 +100,26 @@ def test_a_garbage_collected_client_ends_its_program():
     assert inbox.failure is not None or inbox.asked == {}
 
 
-def test_all_programs_end_with_the_process():
-    clients = [Client(ECHO), Client(DEAF)]
-    programs.end_all()
+def test_all_programs_end_with_the_process(monkeypatch):
+    """The process itself is ended if it has threads; those of its programs do not keep it from ending."""
+    clients, codes = [Client(ECHO), Client(DEAF)], []
+    streams = [io.TextIOWrapper(io.BytesIO()) for _ in range(2)]
+    monkeypatch.setattr("sys.stdout", streams[0])
+    monkeypatch.setattr("sys.stderr", streams[1])
+    monkeypatch.setattr(os, "_exit", codes.append)
+    for number, expected in ((1, []), (2, [7])):
+        monkeypatch.setattr(threading, "active_count", lambda number=number: number)
+        assert [stream.write("said") for stream in streams] == [4, 4]
+        assert (programs.leave(7), codes) == (7, expected)
+    assert [stream.buffer.getvalue() for stream in streams] == [b"saidsaid"] * 2
     assert all(client._program._process.returncode is not None for client in clients)
+    assert all(client._program._reads_errors.daemon for client in clients)
 
 
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        (
-            "echo oh no >&2; echo really >&2; exit 3",
-            "ended with exit code 3; its last errors: oh no | really",
-        ),
+        ("echo oh no >&2; echo so >&2; exit 3", "ended with exit code 3; its last errors: oh no | so"),
         ("kill -9 $$", "was ended by SIGKILL"),
         ("exit 0", "ended with exit code 0"),
         ("echo hello", r"answered 'hello\n': the message is damaged"),

@@ -1,8 +1,9 @@
 """``patchwork-env engine`` as a process: its streams, its end, and its use as an agent."""
 
+import contextlib
 import json
+import os
 import signal
-import subprocess
 import sys
 
 import pytest
@@ -11,47 +12,65 @@ from patchwork_env import agents, cli
 from patchwork_env.agents.program import ProgramAgent
 from patchwork_env.errors import OpponentError
 from patchwork_env.patchwork import Game
+from patchwork_env.protocol import command
 from tests.play import odd_agents
 
-COMMAND = [sys.executable, "-m", "patchwork_env.cli", "engine"]
-TALKS = f"{odd_agents.__name__}:talks"
+TALKS, ILLEGAL = (f"{odd_agents.__name__}:{name}" for name in ("talks", "illegal"))
 NEW = {"game": "patchwork", "options": {"seed": 7}}
 
 
-@pytest.mark.slow
-def test_only_answers_are_on_its_output_and_it_ends_with_its_input():
-    queries = [
-        {"id": "a", "method": "choose", "agent": TALKS, **NEW},
-        {"id": "b", "method": "choose", "agent": "greedy", **NEW},
-    ]
-    done = subprocess.run(
-        [*COMMAND, "--threads", "1", "--allow", TALKS],
-        input="".join(json.dumps(query) + "\n" for query in queries),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(answer["id"], answer["action"]) for answer in answers] == [
-        ("a", 0),
-        ("b", agents.load("greedy").act(Game(seed=7))),
-    ]
-    assert done.returncode == 0
-    assert sorted(done.stderr.splitlines()) == ["a line", "a print", "read: ''"]
+@contextlib.contextmanager
+def standard_streams(folder, monkeypatch):
+    """Files in a folder are the standard input and output of this process within the block."""
+    paths, own, made = (folder / "queries", folder / "answers"), (os.dup(0), os.dup(1)), []
+    handler, new_streams = signal.getsignal(signal.SIGTERM), command.own_streams
+    monkeypatch.setattr(command, "leave", lambda code: code)  # which may end this process
+    monkeypatch.setattr(command, "own_streams", lambda: made.extend(new_streams()) or made)
+    monkeypatch.setattr("sys.stdin", open(0, closefd=False))  # noqa: SIM115
+    monkeypatch.setattr("sys.stdout", sys.stdout)
+    for number, path in enumerate(paths):
+        with path.open("wb+") as file:
+            os.dup2(file.fileno(), number)
+    try:
+        yield paths
+    finally:
+        for number, kept in enumerate(own):
+            os.dup2(kept, number)
+            os.close(kept)
+        for stream in made:
+            stream.close()
+        signal.signal(signal.SIGTERM, handler)
+
+
+def test_only_answers_are_on_its_output_and_it_ends_with_its_input(tmp_path, monkeypatch, capfd):
+    asked = [("a", {}), ("b", {"agent": "greedy"}), ("c", {"agent": ILLEGAL})]
+    texts = [json.dumps({"id": id, "method": "choose", **NEW, **fields}) for id, fields in asked]
+    with standard_streams(tmp_path, monkeypatch) as (queries, answers):
+        queries.write_text("\n".join(texts))
+        assert cli.main(["engine", "--threads", "1", "--agent", TALKS, "--allow", ILLEGAL]) == 0
+        assert os.path.samestat(os.fstat(0), os.stat(os.devnull))
+    first, second, third = map(json.loads, answers.read_text().splitlines())
+    assert (first["id"], first["action"]) == ("a", 0)
+    assert (second["id"], second["action"]) == ("b", agents.load("greedy").act(Game(seed=7)))
+    assert "action 1945 is not legal" in third["error"]
+    assert sorted(capfd.readouterr().err.splitlines()) == ["a line", "a print", "read: ''"]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_closed_streams_are_an_error(tmp_path, monkeypatch, capfd, number):
+    with standard_streams(tmp_path, monkeypatch):
+        os.close(number)
+        assert cli.main(["engine"]) == 2
+    assert "the standard input and output must be open" in capfd.readouterr().err
 
 
 @pytest.mark.slow
 def test_it_is_an_agent_itself_and_answers_a_client():
-    agent = ProgramAgent([*COMMAND, "--agent", "greedy"], start_seconds=600)  # it may have to compile
-    greedy, game = agents.load("greedy"), Game(seed=7)
-    for _ in range(4):
-        action = greedy.act(game)
-        assert agent.act(game) == action
-        game.play(action)
+    words = [sys.executable, "-m", "patchwork_env.cli", "engine", "--agent", "greedy"]
+    agent, game = ProgramAgent(words, start_seconds=600), Game(seed=7)  # it may have to compile
+    assert agent.act(game) == agents.load("greedy").act(game)
     client = agent._client
     assert client is not None
-    assert client.ask("query_version", 60)["protocol"] == 1
     several = list(client.answers(client.send("choose", **NEW, moves=["+"], plies=[0, 1]), 60))
     assert sorted(answer["ply"] for answer in several) == [0, 1]
     process = client._program._process

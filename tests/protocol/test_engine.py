@@ -14,7 +14,7 @@ import pytest
 from patchwork_env import __version__, agents, nmbr9, patchwork
 from patchwork_env.core.messages import MOST_BYTES
 from patchwork_env.protocol.command import serve
-from patchwork_env.protocol.engine import Engine
+from patchwork_env.protocol.engine import Engine, Task
 from patchwork_env.service import positions
 from patchwork_env.service.agents import AgentPool
 from patchwork_env.service.positions import components_of
@@ -287,6 +287,13 @@ def test_partial_answers_keep_their_interval(new_engine, monkeypatch):
     ask(engine, id="t", method="terminate", terminate_id="a")
 
 
+def test_a_task_has_one_last_answer():
+    answers = Answers()
+    task = Task("a", 0, lambda task: {}, answers, lambda task: None, time_limit=None)
+    assert [task.terminate(), task.terminate(), task.run()] == [True, False, None]
+    assert len(answers) == 1
+
+
 def test_positions_that_wait_have_no_results_when_all_queries_are_terminated(new_engine):
     engine, answers = new_engine(1, "endless")
     engine.handle(endless("a", moves=["+", "+"], plies=[0, 1, 2]))
@@ -332,12 +339,15 @@ def test_an_analysis_tells_at_the_time_limit_what_it_has_found(new_engine):
 # --- the end ----------------------------------------------------------------------------------------------
 
 
-def test_it_ends_when_the_reader_is_gone():
+@pytest.mark.parametrize("ends", [False, True])
+def test_it_ends_when_the_reader_is_gone(ends):
     reading, writing = os.pipe()
     queries, asking = os.pipe()
     os.close(reading)
     with os.fdopen(queries, "rb") as source, os.fdopen(asking, "wb", 0) as stream:
-        stream.write(endless("a", report_every=0.001) + b"\n")  # and the input stays open
+        stream.write(endless("a", report_every=0.001) + b"\n")
+        if ends:
+            stream.close()
         target = os.fdopen(writing, "wb", 0)
         with target:
             players, before = AgentPool([f"{ODD}:endless"]), set(threading.enumerate())

@@ -105,11 +105,7 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session):
     [
         ("plya", {}, "there is no tool 'plya'; did you mean 'play'"),
         ("play", {"game_id": FIRST}, "move: Missing required argument; the arguments are game_id, move"),
-        (
-            "play",
-            {"game_id": FIRST, "move": "+", "mov": "+"},
-            "mov is '+': Unexpected keyword argument; the arguments are",
-        ),
+        ("play", {"game_id": FIRST, "move": "+", "mov": "+"}, "mov is '+': Unexpected keyword argument; "),
         ("play", {"game_id": FIRST, "move": 3}, "move is 3: Input should be a valid string"),
         ("play", {"game_id": FIRST, "move": "12/0@i9"}, "is not legal: it is 2 high and 3 wide"),
         ("play", {"game_id": "p-9", "move": "+"}, "there is no game 'p-9'; the games are: patchwork-1"),
@@ -125,7 +121,7 @@ def test_analyses_are_from_the_side_of_the_player_to_move(session):
         (
             "analyse",
             {"game_id": FIRST, "seconds": 61},
-            "seconds is 61: Input should be less than or equal to 60",
+            "seconds is 61: Input should be less than or equal to",
         ),
     ],
 )

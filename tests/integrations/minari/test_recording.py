@@ -154,11 +154,7 @@ def test_equal_arguments_give_equal_files_with_any_number_of_workers(tmp_path):
 
 
 def test_metadata_say_who_played_what(root):
-    dataset = record(
-        ["ppo-quick", lambda game: int(game.legal_actions()[0])],
-        2,
-        "patchwork/who-v7",
-    )
+    dataset = record(["ppo-quick", lambda game: int(game.legal_actions()[0])], 2, "patchwork/who-v7")
     metadata, said = dataset.storage.metadata, about(dataset)
     assert metadata["total_episodes"] == 4
     assert metadata["total_steps"] == sum(map(len, dataset.iterate_episodes()))

@@ -30,16 +30,9 @@ def run(tmp_path, match):
     versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "an abacus"}
     (folder / "versions.jsonl").write_text(json.dumps(versions) + "\n")
     (folder / "evaluations").mkdir()
-    evaluation = {
-        "format": EVALUATION_FORMAT,
-        "version": EVALUATION_VERSION,
-        "steps": STEPS,
-        "minutes": 3.0,
-        "machine": "a slide rule",
-        "weights": WEIGHTS,
-        "sample_games": [],
-        "matches": [match.as_dict() | {"opponent": "a|b # c", "win_rate": 0.625}],
-    }
+    evaluation = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION, "machine": "a slide rule"}
+    evaluation |= {"steps": STEPS, "minutes": 3.0, "weights": WEIGHTS, "sample_games": []}
+    evaluation["matches"] = [match.as_dict() | {"opponent": "a|b # c", "win_rate": 0.625}]
     (folder / "evaluations" / f"step_{STEPS:010d}.json").write_text(json.dumps(evaluation))
     again = [one | {"win_rate": 0.5} for one in evaluation["matches"]]
     (folder / "evaluations" / "best.json").write_text(json.dumps(evaluation | {"matches": again}))
@@ -60,12 +53,9 @@ def publish(*words):
 def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name):
     out = tmp_path / "out"
     assert publish(run / name, "ann/td", "--dry-run", out, "--license", "cc0-1.0") == 0
-    assert sorted(path.name for path in out.iterdir()) == [
-        "README.md",
-        "checkpoint.json",
-        "weights.safetensors",
-    ]
-    for file in ("checkpoint.json", "weights.safetensors"):
+    files = ["checkpoint.json", "weights.safetensors"]
+    assert sorted(path.name for path in out.iterdir()) == ["README.md", *files]
+    for file in files:
         assert (out / file).read_bytes() == (run / "final" / file).read_bytes()
     metadata, text = card(out)
     assert (metadata["license"], metadata["library_name"]) == ("cc0-1.0", "patchwork-env")

@@ -115,9 +115,8 @@ def test_curves_are_means_over_what_all_runs_have(runs, found):
     np.testing.assert_allclose(steps.values, [0.1, 0.6])
     for place, rates in enumerate((np.full((1, 5, 1), 0.1), found.scores(wide)[None])):
         assert steps.interval(place) == mean_of_runs(rates, np.full((1, 5, 1), 100.0)).interval()
-    assert not len(
-        found.learning_curve(plain, "greedy", "minutes").places
-    )  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
+    nothing = found.learning_curve(plain, "greedy", "minutes")  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
+    assert not len(nothing.places)
     together = compared(*runs[5:7])
     curve = together.learning_curve(together.groups[0], "greedy", "minutes")
     assert set(curve.places) == {2.0}
@@ -273,10 +272,8 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
     write_evaluation(variant, 3000, 3.0, [match_of("greedy", 0.5, variant="2014")])
     config = game / "config.yaml"
     config.write_text(config.read_text().replace("game: patchwork", "game: nmbr9"))
-    new, other = (
-        write_run(tmp_path / "new", ()),
-        write_run(tmp_path / "other", opponents=("random", "greedy")),
-    )
+    new = write_run(tmp_path / "new", ())
+    other = write_run(tmp_path / "other", opponents=("random", "greedy"))
     unfinished = write_run(tmp_path / "unfinished", (0.5,))
     for arguments, message in (
         ([tmp_path / "none"], f"there is no run {tmp_path / 'none'}"),
@@ -284,10 +281,7 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
         ([first, new], "has no evaluation yet"),
         ([first, other], "met 'greedy', "),
         ([first, other], "'random', 'greedy'; give those to compare with --against"),
-        (
-            [first, other, "--against", "random"],
-            "no match against 'random' in its last evaluation, but 'greedy'",
-        ),
+        ([first, other, "--against", "random"], "no match against 'random' in its last evaluation, but 'g"),
         ([first, short], f"number of games against greedy: {first} has 100; {short} has 20"),
         ([first, unfinished], f"{unfinished} was last evaluated after 1,000 of 2,000 steps"),
         ([first, variant], "the same variant of the game"),

@@ -108,11 +108,8 @@ def test_strength_is_that_of_the_last_evaluation(run, page):
 
 
 def test_sample_games(run, page, tower, tmp_path):
-    of_tower = report(tmp_path, tower)
-    for folder, shown, game, title in (
-        (run, page, "patchwork", "Patchwork"),
-        (tower, of_tower, "nmbr9", "NMBR 9"),
-    ):
+    of_tower = (tower, report(tmp_path, tower), "nmbr9", "NMBR 9")
+    for folder, shown, game, title in ((run, page, "patchwork", "Patchwork"), of_tower):
         samples = last_evaluation(folder).sample_games
         assert len(samples) == 4
         for sample in samples:
