@@ -292,12 +292,15 @@ def test_short_forms(words, begins, capsys):
     assert capsys.readouterr().out.startswith("usage: patchwork-env train ")
 
 
-def test_pipes_of_others_that_break_are_errors(capsys):
+def test_pipes_of_others_that_break_are_errors(tmp_path, monkeypatch, capsys):
     def fail(_):
         raise BrokenPipeError("the engine is gone")
 
-    assert run_command(CommandParser(), fail, [], "program") == 2
-    assert capsys.readouterr().err == "program: the engine is gone\n"
+    with (tmp_path / "output").open("w") as file:
+        for output in (sys.stdout, file):
+            monkeypatch.setattr(sys, "stdout", output)
+            assert run_command(CommandParser(), fail, [], "program") == 2
+            assert capsys.readouterr().err == "program: the engine is gone\n"
 
 
 def test_shipped_configurations_are_listed(capsys):

@@ -14,13 +14,16 @@ from patchwork_env.core.files import GrowingFile, check_new, remove_partial, wri
 from patchwork_env.errors import StorageError
 
 
-def test_a_growing_file_is_closed_with_its_object(tmp_path):
+def test_a_growing_file_is_closed_with_its_object(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         GrowingFile(tmp_path / "file")
         gc.collect()
-    GrowingFile(tmp_path / "file").write(b"1")
-    assert (tmp_path / "file").read_bytes() == b"1"
+    file = GrowingFile(tmp_path / "file")
+    monkeypatch.setattr(os, "fsync", lambda number: os.write(number, b"2"))
+    file.write(b"1")
+    file.sync()
+    assert (tmp_path / "file").read_bytes() == b"12"
 
 
 def test_a_file_is_complete_or_as_it_was(tmp_path, monkeypatch):

@@ -113,6 +113,7 @@ def test_no_action_comes_after_the_end(kind):
     while not game.is_over:
         game.play(game.legal_actions()[0])
     assert not game.action_mask().any()
+    assert ("over, won by player" in repr(game)) == (game.num_players > 1)
     with pytest.raises(IllegalActionError, match="after the end of the game"):
         game.play(0)
     word = kind(seed=2).move_text(game.root().legal_actions()[0])
@@ -166,7 +167,7 @@ def test_records_from_outside_are_checked(kind):
         for read in (kind.check_states, kind.from_state):
             with pytest.raises(ValueError, match=r"states must be an array .* of records of"):
                 read(foreign)
-    states["current_player"][5] = 7
+    states["current_player"][5:7] = 7
     with pytest.raises(ValueError, match="reaches state 5 of 8: current_player is 7"):
         kind.check_states(states)
 
@@ -207,6 +208,12 @@ def test_misspelt_options_are_named(kind):
         UnknownOptionError, match="Game got an unexpected keyword argument 'sed'; did you mean 'seed'"
     ):
         kind(sed=3)
+
+
+def test_only_players_have_a_view():
+    for player in (-1, 2):
+        with pytest.raises(ValueError, match=f"player is {player}; allowed are 0 to 1"):
+            toy.Game(seed=2).observation(player)
 
 
 def test_notebooks_show_the_text_of_a_game_without_pictures(monkeypatch):

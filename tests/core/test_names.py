@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from patchwork_env.core.names import counted, did_you_mean, nearest, short_repr
+from patchwork_env.core.messages import reason_of
+from patchwork_env.core.names import aligned, counted, did_you_mean, nearest, short_repr
 
 
 def test_the_nearest_name():
@@ -22,3 +23,12 @@ def test_every_value_can_be_shown():
 
 def test_numbers_with_what_they_count():
     assert [counted(number, "game") for number in (0, 1, 2000)] == ["0 games", "1 game", "2,000 games"]
+
+
+def test_columns_are_aligned():
+    assert aligned([("a", "10", "b"), ("bcd", "2", "cd")], left=(0, 2)) == ["a    10  b", "bcd   2  cd"]
+
+
+def test_errors_without_a_sentence_are_given_with_their_type():
+    errors = (ValueError("no game"), ValueError(), KeyError("a"))
+    assert list(map(reason_of, errors)) == ["no game", "ValueError: ", "KeyError: 'a'"]

@@ -127,9 +127,12 @@ def test_bad_positions_in_free_order():
 
 
 CHANGES: list[tuple[str, Any, Any, str]] = [
+    ("num_players", (), 0, "num_players is 0"),
     ("num_players", (), 5, "num_players is 5"),
     ("order", (), 3, "order is 3"),
+    ("num_cards", (), 0, "num_cards is 0"),
     ("num_cards", (), 41, "num_cards is 41"),
+    ("num_rounds", (), 0, "num_rounds is 0"),
     ("num_rounds", (), 21, "num_rounds is 21"),
     ("round", (), 21, "round is 21"),
     ("current_player", (), 2, "current_player is 2"),

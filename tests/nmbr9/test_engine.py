@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from patchwork_env.core.kernels import nth_legal
+from patchwork_env.core.kernels import allows, nth_legal
 from patchwork_env.nmbr9 import Game, IllegalActionError, decks, engine
 from patchwork_env.nmbr9.actions import DISTINCT, NUM_ACTIONS, ORIENTED
 from patchwork_env.nmbr9.components import MAX_CARDS
@@ -87,6 +87,8 @@ def test_repeated_orientations_and_foreign_actions():
     for orientation in (2, 3):
         assert not is_legal(game, f"8/{orientation}@0,3")
     assert nth_legal(np.zeros((engine.NUM_MAPS, 64), np.uint64), 0) == -1
+    ones = np.full((3, 2), 2**64 - 1, np.uint64)[:2]  # 256 actions, with more ones behind them
+    assert [allows(ones, action) for action in (-1, 0, 255, 256)] == [False, True, True, False]
     for action in (-1, NUM_ACTIONS, 2**40, 16384):
         assert not engine.is_legal(game.state, 0, action)
 

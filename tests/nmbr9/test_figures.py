@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from patchwork_env.nmbr9.figures import GameStats
+from patchwork_env.nmbr9.figures import GameStats, player_figures
 from patchwork_env.nmbr9_v0 import SelfPlayBatch
 
 
@@ -31,3 +31,7 @@ def test_games_that_end_are_counted():
     )
     assert len(ended) == 6
     assert GameStats(1).count(np.stack(states[:6]), np.stack(actions[:6])) == {}
+    finals = np.concatenate([game.state for game in ended])
+    finals["level"][:, 0] = np.arange(40)  # the first seven tiles are placed
+    counts = [set(figure.flat) for name, figure in player_figures(finals, 1).items() if name != "score"]
+    assert counts == [{7}, {1}, {1}, {1}, {1}, {3}]
