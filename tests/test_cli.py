@@ -13,7 +13,6 @@ from patchwork_env import __version__, cli
 from patchwork_env.core import progress
 from patchwork_env.core.commands import CommandParser, keep_working, run_command
 from patchwork_env.core.progress import QUIET
-from patchwork_env.learning.config import CONFIGS
 from patchwork_env.learning.evaluation.gauntlet import read_pool
 from patchwork_env.learning.evaluation.playing import GamesInPlay
 from patchwork_env.patchwork import Game
@@ -52,11 +51,15 @@ def test_a_missing_package_is_a_sentence(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_has_its_own_help_under_its_own_name(name, capsys):
+def test_every_command_has_its_own_help_under_its_own_name(name, monkeypatch, capsys):
+    """It explains every argument."""
+    parsers, shown = [], CommandParser.format_help
+    monkeypatch.setattr(CommandParser, "format_help", lambda parser: parsers.append(parser) or shown(parser))
     with pytest.raises(SystemExit) as caught:
         cli.main([name, "--help"])
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: patchwork-env {name} ")
+    assert [action.dest for action in parsers[0]._actions if not action.help] == []
 
 
 def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path):
@@ -64,8 +67,6 @@ def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path):
     assert capsys.readouterr().err == (
         "patchwork-env train: there is no configuration quik; did you mean quick?\n"
     )
-    assert cli.main(["evaluate", "gredy", "--against", "random"]) == 2
-    assert capsys.readouterr().err.startswith("patchwork-env evaluate: there is no agent 'gredy'")
 
 
 @pytest.mark.parametrize(
@@ -156,20 +157,13 @@ def test_a_place_that_cannot_be_written_is_an_error_before_the_work(words, tmp_p
         ),
         (
             "evaluate run --against random",
-            "'run' is not a checkpoint: it has no checkpoint.json; did you mean ",
-        ),
-        ("evaluate run --against random", "did you mean 'run/final' or 'run/best'?"),
-        ("train open.yaml", "open.yaml is not valid YAML: line 2, column 1: "),
-        (
-            "train latin.yaml",
-            "latin.yaml is not in UTF-8: invalid start byte at byte 15; store it in UTF-8",
+            "it has no checkpoint.json; did you mean 'run/final' or 'run/best'?",
         ),
         (
             "train quick --run-dir run",
             "run exists already: give another folder, or resume it with --resume run",
         ),
         ("train quick --run-dir my\\ run", "or resume it with --resume 'my run'"),
-        ("train quick --set ppo.clip_range=7", "ppo.clip_range is 7: Input should be less than 1"),
     ],
 )
 def test_what_cannot_be_read_is_named_in_one_line(words, said, tmp_path, monkeypatch, capsys):
@@ -179,8 +173,6 @@ def test_what_cannot_be_read_is_named_in_one_line(words, said, tmp_path, monkeyp
         (tmp_path / "run" / name / "checkpoint.json").write_text("{}")
     (tmp_path / "folder").mkdir()
     (tmp_path / "odd.txt").write_text("garbage in it")
-    (tmp_path / "open.yaml").write_text("ppo: {epochs: 2\n")
-    (tmp_path / "latin.yaml").write_bytes("description: größer\n".encode("latin-1"))
     (tmp_path / "my run").mkdir()
     (tmp_path / "my run" / "file").touch()
     assert cli.main(shlex.split(words)) == 2
@@ -259,7 +251,8 @@ def test_no_command_ignores_an_argument(name, surplus, tmp_path, monkeypatch, ca
         ("train quick --run-dri x", "unknown argument '--run-dri'; did you mean --run-dir?"),
         ("train quick --config td", "given are NAME and --config; keys are set with --set KEY=VALUE"),
         ("train quick --list", "given are NAME and --list; "),
-        ("train quick --resume run", "given are NAME and --resume; "),
+        ("train", "none is given; "),
+        ("train --config quick --resume run", "given are --config and --resume; "),
         ("train --explain seed --list", "given are --list and --explain; "),
         ("train --list --set seed=1", "--set would have no effect: "),
         ("train quick --set seed=1 threads=1 --set seed=2", "--set gives 'seed' twice; "),
@@ -273,6 +266,7 @@ def test_no_command_ignores_an_argument(name, surplus, tmp_path, monkeypatch, ca
         ("report run --overwrite", "--overwrite would have no effect: "),
         ("review game.txt --overwrite", "--overwrite would have no effect: "),
         ("openenv --set players=2 --set players=3", "--set gives 'players' twice"),
+        ("openenv --port -1", "the port is -1; allowed are 0 to 65535"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_named(words, said, tmp_path, monkeypatch, capsys):
@@ -301,9 +295,3 @@ def test_pipes_of_others_that_break_are_errors(tmp_path, monkeypatch, capsys):
             monkeypatch.setattr(sys, "stdout", output)
             assert run_command(CommandParser(), fail, [], "program") == 2
             assert capsys.readouterr().err == "program: the engine is gone\n"
-
-
-def test_shipped_configurations_are_listed(capsys):
-    assert cli.main(["train", "--list"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed == sorted(path.stem for path in CONFIGS.glob("*.yaml"))

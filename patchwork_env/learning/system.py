@@ -34,7 +34,7 @@ _PATIENCE = 1.0
 
 @contextmanager
 def exclusive_lock(folder: Path) -> Iterator[None]:
-    """Lock a folder within the block; the lock of a process that dies is freed.
+    """Lock a folder, which is created, within the block; the lock of a process that dies is freed.
 
     InUseError if another process has locked it. Where the file system has no locks, a warning is printed.
     """

@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None, program: str = "patchwork-env opene
 
 
 def _run(options: argparse.Namespace) -> int:
+    port = check_between(options.port, 0, 65535, "the port")
     names = [name for name, _ in options.set]
     if twice := [name for name in names if names.count(name) > 1]:
         raise ValueError(f"--set gives {short_repr(twice[0])} twice; give it once")
@@ -58,7 +59,6 @@ def _run(options: argparse.Namespace) -> int:
 
     import uvicorn  # isort: skip - if it is missing, the import above says so
 
-    port = check_between(options.port, 0, 65535, "the port")
     with socket.create_server((options.host, port)) as listening:
         port = listening.getsockname()[1]
         app = create_app(

@@ -62,8 +62,6 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
         InUseError: Another process works in the folder.
         StorageError: The folder cannot be written.
     """
-    with storing_in(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(folder):
         path, form = folder / f"{kind}.json", f"patchwork-env {kind}"
         if path.exists():

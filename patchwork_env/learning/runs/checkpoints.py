@@ -37,7 +37,7 @@ def free_folder(base: Path) -> Path:
     names = itertools.chain([base], (base.with_name(f"{base.name}-{k}") for k in itertools.count(2)))
     folder = next(path for path in names if not path.is_file() and not any(path.glob("*")))
     if folder != base:
-        print(f"{base} exists already, so this goes to {folder}", flush=True)
+        print(f"{base} exists already, so this goes to {folder}")
     return folder
 
 

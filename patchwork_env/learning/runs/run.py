@@ -89,13 +89,10 @@ def new_run(config: RunConfig, folder: Path) -> Iterator[Run]:
     """
     resume = f"--resume {quoted(folder)}"
     check_new(folder, "folder", f"resume it with {resume}")
-    with _trainer(config) as trainer:
-        with storing_in(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        with system.exclusive_lock(folder):
-            begin_run(folder, trainer)
-            print(f"new run in {folder}; if it is interrupted, resume it with {resume}", flush=True)
-            yield Run(folder, trainer)
+    with _trainer(config) as trainer, system.exclusive_lock(folder):
+        begin_run(folder, trainer)
+        print(f"new run in {folder}; if it is interrupted, resume it with {resume}", flush=True)
+        yield Run(folder, trainer)
 
 
 @contextmanager
@@ -225,8 +222,7 @@ class Run:
         """Write the last checkpoint and the final policy, evaluate it, and choose the best; only once."""
         trainer, minutes = self.trainer, self.trainer.seconds / 60
         if self._is_finished():
-            self._bar.close()
-            print(
+            self._bar.print(
                 f"\n{self.folder} is finished: it has all {self.config.total_steps:,} steps\n"
                 f"train further with --resume {quoted(self.folder)} --set total_steps={2 * trainer.steps}\n"
                 f"final policy: {self.folder / FINAL}"
@@ -235,9 +231,8 @@ class Run:
         forget_best(self.folder)  # that of an earlier end; a run is finished when it has one
         self._save()
         final = write_policy(self.folder / FINAL, trainer.write_final)
-        self._bar.close()
         rate = trainer.steps / trainer.seconds
-        print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
+        self._bar.print(f"\n{trainer.steps:,} steps in {minutes:.1f} minutes, {rate:,.0f} steps per second")
         results = self._evaluate(self.config.evaluation.final_games, hash_of_weights(final))
         for result in results:
             print(result.table())
@@ -275,14 +270,14 @@ class Run:
         """
         games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
         folders = candidates(self.folder, self.config.game)
-        measured = dict.fromkeys(folders, results)
+        measured, among = dict.fromkeys(folders, results), ""
         if len(folders) > 1:
             players = {steps: self.trainer.stored_agent(folder) for steps, folder in folders.items()}
             measured = {steps: self._matches(player, games, seed) for steps, player in players.items()}
+            among = f", the best of {len(folders)} that were measured again"
         with storing_in(self.folder):
             best = choose_best(self.folder, measured)
         rates = ", ".join(f"{result.win_rate:.1%} against {result.opponent}" for result in measured[best])
-        among = f", the best of {len(folders)} that were measured again" if len(folders) > 1 else ""
         print(f"best policy: {self.folder / BEST}   (that of step {best}{among}: {rates})")
 
     def _matches(self, player: Agent, games: int, seed: int) -> list[MatchResult]:
@@ -291,10 +286,9 @@ class Run:
         return [play_matches(player, spec, games, seed, **settings) for spec in opponents]
 
     def _stop(self, interruption: system.Interruption) -> None:
-        self._bar.close()
         if interruption.at_once:
             newest = complete_checkpoints(self.folder)[-1]
             how = f"at once by {interruption}: everything after {newest} is lost"
         else:
             how = f"by {interruption}: saved {self._save()}"
-        print(f"\nstopped {how}\nresume with --resume {quoted(self.folder)}", flush=True)
+        self._bar.print(f"\nstopped {how}\nresume with --resume {quoted(self.folder)}")

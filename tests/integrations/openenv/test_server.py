@@ -250,14 +250,12 @@ def test_serves_until_ctrl_c():
         (["--set", "penalti=1"], "there is no option 'penalti'; did you mean 'penalty'?"),
         (["--set", "penalty"], "'penalty' is not a setting such as 'penalty=0.2'"),
         (["--idle-seconds", "0"], "idle_seconds is 0"),
-        (["--port", "70000"], "the port is 70000; allowed are 0 to 65535"),
         (["--opponent", "gredy"], "there is no agent 'gredy'"),
     ],
 )
 def test_errors_of_the_command(arguments, message, capsys):
-    port = [] if "--port" in arguments else ["--port", "0"]
     try:
-        code = cli.main(["openenv", *port, *arguments])
+        code = cli.main(["openenv", "--port", "0", *arguments])
     except SystemExit as ended:
         code = int(ended.code or 0)
     said = capsys.readouterr()

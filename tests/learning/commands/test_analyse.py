@@ -38,11 +38,12 @@ def test_the_table_is_from_the_side_of_the_player_to_move(mover, tmp_path, capsy
     path, game = tmp_path / "analysis.json", patchwork.Game(seed=7, first_player=mover)
     code, printed, _ = analyse(capsys, game.notation(), *QUICK, "--json", str(path))
     lines = json.loads(path.read_text())["lines"]
-    rows = printed.splitlines()[3:]
+    head, *rows = printed.splitlines()[2:]
     assert code == 0
     assert printed.startswith(f"player {mover} to move")
     for row, line in zip(rows, lines, strict=True):
         word, win, margin, visits = row.split()[:4]
+        assert row[0] != " " != row[head.index("line")]  # the first and the last column begin there
         assert (word, int(visits.replace(",", ""))) == (line["word"], line["visits"])
         if line is lines[0]:
             sign = 1 if mover == 0 else -1
@@ -81,6 +82,7 @@ def test_probabilities_of_searches_are_never_0_or_100_percent():
         ),
         (["game.txt", "--overwrite"], "--overwrite would have no effect: "),
         (["game.txt", "--json", "odd.txt"], "odd.txt exists already: give another --json"),
+        (["game.txt", "--json", "none/a.json"], "there is no folder none for a.json"),
     ],
 )
 def test_errors(arguments, message, tmp_path, monkeypatch, capsys):

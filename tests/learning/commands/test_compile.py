@@ -1,6 +1,7 @@
 """The command that compiles games and agents."""
 
 from patchwork_env import agents, cli
+from patchwork_env.core import progress
 from patchwork_env.core.progress import Compilation
 from patchwork_env.learning.commands import compile as command
 
@@ -16,8 +17,10 @@ def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left
     assert cli.main(["compile", "--game", "nmbr9"]) == 0
     assert "kernels compiled in " in capsys.readouterr().out
     monkeypatch.setattr(command, "play_matches", play)
+    for kind in (command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv):
+        monkeypatch.setattr(kind, "step", lambda env, actions: played.append(type(env)))
     assert command.main(["--game", "patchwork"]) == 0
-    assert {"random", "greedy"} <= set(played)
+    assert {*played} == {command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv, "random", "greedy"}
 
 
 def test_what_was_compiled_is_counted(monkeypatch, capsys):
@@ -29,6 +32,9 @@ def test_what_was_compiled_is_counted(monkeypatch, capsys):
         compilation.end()
 
     monkeypatch.setattr(command, "_use", use)
+    monkeypatch.setattr(progress, "_is_terminal", lambda: True)
     assert command.main([]) == 0
-    assert capsys.readouterr().out.startswith(f"{len(games)} kernels compiled in ")
+    printed, line = capsys.readouterr()
+    assert printed.startswith(f"{len(games)} kernels compiled in ")
+    assert line.endswith(" \r")  # it is cleared
     assert {"patchwork", "nmbr9"} <= set(games)

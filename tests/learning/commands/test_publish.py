@@ -1,10 +1,12 @@
 """The published files of a checkpoint, as --dry-run writes them without the library and a network."""
 
 import json
+from shutil import copytree
 
 import pytest
 import yaml
 
+from patchwork_env.agents import hub
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, copy_checkpoint
 from patchwork_env.cli import main
 from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
@@ -74,10 +76,12 @@ def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name):
     assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
 
 
-def test_evaluations_of_other_weights_are_left_out(run, tmp_path):
+def test_evaluations_of_other_weights_are_left_out(run, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(hub, "publish", lambda folder, *_, **__: copytree(folder, tmp_path / "other"))
     (evaluation,) = (run / "evaluations").glob("step_*")
     evaluation.write_text(evaluation.read_text().replace(WEIGHTS, "0" * 64))
-    assert publish(run, "ann/td", "--dry-run", tmp_path / "other") == 0
+    assert publish(run, "ann/td") == 0
+    assert capsys.readouterr().out == f"published as {tmp_path / 'other'}\n"
     metadata, text = card(tmp_path / "other")
     assert "model-index" not in metadata
     assert "These weights have not been evaluated" in text

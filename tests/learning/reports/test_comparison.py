@@ -232,6 +232,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     export = ["--export", str(tmp_path / "results")]
     assert main([*map(str, runs), *export]) == 0
     files = [tmp_path / "results" / f"{run.name}.json" for run in runs]
+    assert capsys.readouterr().out.split() == list(map(str, files))
     assert sorted(files) == sorted((tmp_path / "results").iterdir())
     assert all(file.stat().st_size < 10_000 for file in files)
     assert main([*map(str, files), "--out", str(tmp_path / "out")]) == 0

@@ -36,8 +36,8 @@ def write_run(folder, opponents=OPPONENTS, iterations=30, evaluations=2, game="p
     (folder / "config.yaml").write_text(dump_config(settings))
     figures = {"games/score": -1.0, "time/steps_per_second": 9}
     with (folder / "metrics.jsonl").open("w") as file:
-        for k in range(1, iterations + 1):
-            line = {"steps": 100 * k, "minutes": k / 2, "losses/loss": 1 / k} | figures
+        for k in range(iterations):
+            line = {"steps": 100 * k, "minutes": k / 2, "losses/loss": 1 / (k + 1)} | figures
             file.write(json.dumps(line) + "\n")
     for k in range(1, evaluations + 1):
         steps = 100 * k * iterations // evaluations
@@ -249,6 +249,7 @@ def test_folders_that_have_no_page(tmp_path, capsys):
         ("metrics.jsonl", '{"steps": 1, "minutes": 1}\n{"ste\n', "metrics.jsonl, line 2, is damaged"),
         ("metrics.jsonl", '{"steps": "x", "minutes": 1}\n', "metrics.jsonl, line 1, is damaged"),
         ("metrics.jsonl", '{"steps": 1}\n', "metrics.jsonl, line 1, is damaged"),
+        ("metrics.jsonl", f'{{"steps": {10**12}, "minutes": 1}}\n', "metrics.jsonl, line 1, is damaged"),
         (LAST, "{", "step_0000003000.json is damaged"),
         (LAST, '{"format": "x", "version": 1}', "is 'x', version 1; it must be"),
         (LAST, "without matches", "is damaged: matches: Field required"),
@@ -272,8 +273,3 @@ def test_where_the_page_goes(run, tmp_path, capsys):
     assert main([str(folder)]) == 0
     assert f"{folder / 'report.html'}: " in capsys.readouterr().out
     assert_fails(capsys, [folder, "--out", tmp_path], "is a folder")
-    assert_fails(capsys, [folder, "--out", tmp_path / "no" / "page.html"], "no")
-    for arguments in ([], [str(folder), "--nonsense"]):
-        with pytest.raises(SystemExit) as caught:
-            main(arguments)
-        assert caught.value.code == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from patchwork_env.core import progress
 from patchwork_env.learning.commands import train
 from tests.learning.same_runs import forget_the_end
 
@@ -36,7 +37,9 @@ def config(tmp_path_factory):
 def trained(tmp_path_factory, config):
     """The output of the command, its errors, and its run in the working directory."""
     folder, output, errors = tmp_path_factory.mktemp("elsewhere"), io.StringIO(), io.StringIO()
-    with chdir(folder), redirect_stdout(output), redirect_stderr(errors):
+    with chdir(folder), redirect_stdout(output), redirect_stderr(errors), pytest.MonkeyPatch.context() as m:
+        for pause in ("_SECONDS_BEFORE_NOTICE", "_PAUSE"):
+            m.setattr(progress, pause, 0.0)
         assert train.main(["--config", str(config)]) == 0
     return output.getvalue(), errors.getvalue(), folder / "runs" / "tiny"
 

@@ -1,12 +1,14 @@
 """Trackers: runs continue when a service fails, and clients store the metrics.
 
-A fake of wandb fails; `make test-libraries` runs the tests of the real clients, without a network.
+Fakes of the clients fail; `make test-libraries` runs the tests of the real clients, without a network.
 """
 
 import json
 import sys
 import threading
 from importlib.machinery import ModuleSpec
+from itertools import product
+from operator import attrgetter
 from unittest.mock import Mock
 
 import pytest
@@ -42,28 +44,40 @@ def train_with(config, run, trackers, *more):
 # --- a service that fails -----------------------------------------------------------------------------------
 
 
+CALLS = {
+    "wandb": ("init", "init.return_value.log", "init.return_value.finish"),
+    "mlflow": ("start_run", "log_metrics", "end_run"),
+}
+"""The calls that begin a run at a service, add metrics to it and end it."""
+
+
 @pytest.fixture
-def wandb(monkeypatch):
-    """A client that accepts every call."""
-    made = Mock(__spec__=ModuleSpec("wandb", None), Settings=dict)
-    monkeypatch.setitem(sys.modules, "wandb", made)
+def clients(monkeypatch):
+    """Clients that accept every call."""
+    made = {name: Mock(__spec__=ModuleSpec(name, None), Settings=dict) for name in SERVICES}
+    for name, client in made.items():
+        monkeypatch.setitem(sys.modules, name, client)
     return made
 
 
-@pytest.mark.parametrize("where", ["init", "init.return_value.log", "init.return_value.finish"])
-def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, wandb, capsys, where):
-    wandb.configure_mock(**{f"{where}.side_effect": ConnectionError("no route\nto host")})
-    assert train_with(config, tmp_path / "run", "wandb") == 0
-    said = capsys.readouterr().err
-    assert said.count("wandb misses metrics (ConnectionError: no route to host)") == 1
+@pytest.mark.parametrize(("name", "number"), [*product(CALLS, range(3))])
+def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, clients, capsys, name, number):
+    calls = [attrgetter(call)(clients[name]) for call in CALLS[name]]
+    calls[number].side_effect = ConnectionError("no route\nto host")
+    assert train_with(config, tmp_path / "run", name) == 0
+    printed, said = capsys.readouterr()
+    assert "/best   (that of step 128: " in printed  # which was the only candidate
+    assert said.count(f"{name} misses metrics (ConnectionError: no route to host)") == 1
     assert "the run continues, and metrics.jsonl is complete" in said
-    assert len((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()) >= 3
-    assert wandb.init.return_value.finish.called == (where != "init")  # later calls are made
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert len(lines) >= 3
+    expected = [1, len(lines), 1] if number else [1, 0, 0]  # later calls are made
+    assert [call.call_count for call in calls] == expected
 
 
-def test_a_service_that_does_not_answer_is_left_behind(tmp_path, wandb, monkeypatch, capsys):
+def test_a_service_that_does_not_answer_is_left_behind(tmp_path, clients, monkeypatch, capsys):
     answer = threading.Event()
-    wandb.init.side_effect = lambda **named: answer.wait() and None
+    clients["wandb"].init.side_effect = lambda **named: answer.wait() and None
     monkeypatch.setattr(loggers, "_SECONDS_AT_END", 0.01)
     monkeypatch.setattr(loggers, "_MOST_WAITING", 4)
     log = Log(tmp_path, 0, load_config("quick", ["tracker=wandb"]))
