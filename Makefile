@@ -102,7 +102,7 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
 	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds
 
-mutants: $(ready)  ## see whether the tests find three hundred small faults (two hours)
+mutants: $(ready)  ## see whether the tests find forty small faults in each folder (five hours)
 	$(python) -m tools.mutants
 
 # The page without a server; it needs Node.js and LLVM's linker for WebAssembly, and says so.

@@ -38,7 +38,13 @@ FOLDERS = (
     "patchwork_env/agents/nmbr9",
     "patchwork_env/learning/algorithms",
     "patchwork_env/learning/evaluation",
+    "patchwork_env/learning/runs",
+    "patchwork_env/learning/config",
+    "patchwork_env/learning/commands",
+    "patchwork_env/learning/reports",
     "patchwork_env/integrations/text",
+    "patchwork_env/integrations/sb3",
+    "patchwork_env/play",
     "patchwork_env/protocol",
     "patchwork_env/service",
 )
@@ -172,7 +178,7 @@ def _changed_call(func: Any, arguments: list[Any], keywords: list[Any]) -> Itera
 
 
 def draw(folders: tuple[str, ...], count: int, seed: int) -> list[Mutant]:
-    """Mutants from all folders by turns."""
+    """At most ``count`` mutants of each folder, from all folders by turns."""
     pools = []
     for folder in folders:
         files = [
@@ -182,8 +188,7 @@ def draw(folders: tuple[str, ...], count: int, seed: int) -> list[Mutant]:
         ]
         pools.append([mutant for file in files for mutant, _ in mutants_of(file, folder)])
         random.Random(f"{seed} {folder}").shuffle(pools[-1])
-    turns = range(max(map(len, pools)))
-    return [pool[number] for number in turns for pool in pools if number < len(pool)][:count]
+    return [pool[number] for number in range(count) for pool in pools if number < len(pool)]
 
 
 # --- the tests of a mutant ----------------------------------------------------------------------------------
@@ -269,7 +274,7 @@ def main() -> None:
     parser.add_argument(
         "--folder", nargs="+", default=FOLDERS, help="the folders to mutate (default: those that count)"
     )
-    parser.add_argument("--count", type=int, default=300, help="the number of mutants")
+    parser.add_argument("--count", type=int, default=40, help="the number of mutants of each folder")
     parser.add_argument("--seed", type=int, default=0, help="the seed of their choice")
     parser.add_argument("--workers", type=int, default=2, help="the number tested at the same time")
     options = parser.parse_args()
