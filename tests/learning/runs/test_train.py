@@ -133,18 +133,8 @@ def test_checkpoints_by_the_clock(config, tmp_path, monkeypatch):
 def test_a_checkpoint_as_an_opponent_and_the_automatic_device(config, finished, tmp_path, capsys):
     spec, run = str(finished / "final"), tmp_path / "run"
     with threads_of_pytorch(3):
-        opponents = f"evaluation.opponents=[{spec}]"
-        assert (
-            start_run(
-                config,
-                run,
-                "total_steps=65",
-                "evaluation={every: 1, final_games: 2}",
-                opponents,
-                "device=auto",
-            )
-            == 0
-        )
+        evaluation = f"evaluation={{every: 1, final_games: 2, opponents: [{spec}]}}"
+        assert start_run(config, run, "total_steps=65", evaluation, "device=auto") == 0
         assert torch.get_num_threads() == 3  # the run had one
     assert f"evaluation/win_rate_against_{spec}" in metrics_of(run)[-1]
     assert ", the best of 2 that were measured again: " in capsys.readouterr().out
