@@ -61,8 +61,9 @@ def naive_advantage(decisions, turn, game, discount, decay):
         if decisions.dones[later, game]:
             break
     else:
-        sign = 1 if decisions.bootstrap_players[game] == player else -1
-        following = sign * float(decisions.bootstrap_values[game])
+        others = decisions.rewards.shape[-1] - 1
+        share = 1 if decisions.bootstrap_players[game] == player else -1 / others
+        following = share * float(decisions.bootstrap_values[game])
     error = got + discount * following - float(decisions.values[turn, game])
     return error + discount * decay * more
 

@@ -90,12 +90,15 @@ def test_a_restored_trainer_has_the_games_in_flight_played_again(paths, name, ah
 def test_games_ahead_are_played_with_the_weights_before_the_updates_and_none_ahead_of_the_end(paths):
     """The first two rounds know the weights of the beginning, the third those after one iteration."""
     with shared(paths["td"], 1, "cluster.ahead=true") as (trainer, pool):
+        progresses = [0.0]
         while not trainer.is_done:
+            progresses.append(trainer.progress)
             trainer.step()
         assert "in_flight" not in trainer.state_dict()
     first, second, third = (work.weights for work in pool.shared[:3])
     assert all(np.array_equal(first[key], second[key]) for key in first)
     assert not all(np.array_equal(second[key], third[key]) for key in first)
+    assert [work.progress for work in pool.shared] == progresses[:-1]
     assert pool.jobs == 3 * trainer.iteration  # 8 games in jobs of 3
 
 

@@ -134,12 +134,14 @@ def test_plain_data_and_the_table_say_the_same(small):
     assert met == [("random", 150, 140), ("greedy", 1000, 20)]
     greedy = data["matches"][1]
     assert greedy["expected_win_rate"] == pytest.approx(1 / (1 + 10 ** ((1000 - result.rating) / 400)))
-    assert data["seconds_per_move"] > 0
+    played = [(match.seconds[0], match.games.turns[:, 0].sum()) for match in result.results]
+    assert data["seconds_per_move"] == pytest.approx(np.divide(*np.sum(played, axis=0)))
     assert data["made_with"]["machine"]
     lines = result.table().splitlines()
     assert repr(result).startswith(f"<GauntletResult: random, rating {result.rating:.0f}, ")
     assert lines[0].startswith(f"random in gauntlet v2: rating {result.rating:.0f}, 95% interval ")
     assert f"{greedy['win_rate']:.1%}" in lines[4]
+    assert lines[-1].endswith(f", {1000 * data['seconds_per_move']:.3g} ms per move")
 
 
 def test_results_of_fewer_games_or_members_are_marked(small):

@@ -122,12 +122,14 @@ def test_the_seed_decides_the_run_and_evaluations_change_nothing(finished, confi
 
 
 def test_checkpoints_by_the_clock(config, tmp_path, monkeypatch):
-    """A minute passes between two looks at the clock: one after every iteration, and one at a checkpoint."""
+    """A minute passes between two looks at the clock: after every iteration, at a checkpoint, and in the
+    evaluation after the fourth iteration."""
     run, clock = tmp_path / "run", itertools.count(0, 60)
     monkeypatch.setattr(run_module, "time", SimpleNamespace(monotonic=clock.__next__))
-    settings = ["checkpoint_every=1000", "checkpoint_minutes=2", "evaluation.opponents=[]"]
-    assert start_run(config, run, *settings, "total_steps=320") == 0
-    assert list(checkpoint_folders(run)) == [0, 128, 256, 320]
+    monkeypatch.setattr(run_module.Run, "_evaluate", lambda *_: [next(clock)][1:])  # no results
+    settings = ["checkpoint_every=1000", "checkpoint_minutes=3", "total_steps=448"]
+    assert start_run(config, run, *settings) == 0
+    assert list(checkpoint_folders(run)) == [0, 192, 256, 384, 448]
 
 
 def test_a_checkpoint_as_an_opponent_and_the_automatic_device(config, finished, tmp_path, capsys):

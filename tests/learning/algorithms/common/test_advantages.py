@@ -13,7 +13,7 @@ from tests.learning.algorithms.naive import naive_advantage
 
 @st.composite
 def rollouts(draw):
-    turns, games, players = draw(st.integers(1, 12)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    turns, games, players = draw(st.integers(1, 12)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
     shape, numbers = (turns, games), st.floats(-2, 2, width=32)
     return Decisions(
         draw(arrays(np.uint8, shape, elements=st.integers(0, players - 1))),

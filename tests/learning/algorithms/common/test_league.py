@@ -135,8 +135,9 @@ def test_a_state_that_no_pool_has_is_refused():
     for name, value in (
         ("opponents", [7]),
         ("policies", {"2": {}}),
+        ("policies", {"-1": {}}),
         ("added", 1),
-        ("draws", "many"),
+        ("draws", -1),
         ("records", {"0": [2, 1]}),
         ("records", {"0": [0, math.inf]}),
     ):

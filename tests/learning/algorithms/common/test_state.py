@@ -42,10 +42,10 @@ def test_turns_and_seconds_of_all_iterations_add_up(tmp_path, monkeypatch):
     assert (trainer.steps, trainer.iteration, trainer.seconds) == (30, 2, 7.0)
 
 
-@pytest.mark.parametrize("name", ["ppo", "alphazero"])
-def test_the_time_of_learning_is_not_that_of_collecting(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["ppo", "alphazero", "td"])
+def test_updates_know_the_progress_and_their_time_is_not_that_of_collecting(name, tmp_path, monkeypatch):
     """The clock advances by 100 seconds in an update, and by one at each reading."""
-    path, now = tmp_path / "tiny.yaml", [0.0]
+    path, now, seen, expected = tmp_path / "tiny.yaml", [0.0], [], []
     path.write_text(TINY_RUNS[name])
     trainer = make_trainer(load_config(path))
     update = trainer.learner.update
@@ -56,11 +56,15 @@ def test_the_time_of_learning_is_not_that_of_collecting(name, tmp_path, monkeypa
 
     def update_slowly(*arguments):
         advance(100.0)
+        seen.append(arguments[1])
         return update(*arguments)
 
     monkeypatch.setattr(time, "perf_counter", advance)
     monkeypatch.setattr(trainer.learner, "update", update_slowly)
-    assert 0 < trainer.step()["time/share_of_time_collecting"] < 0.1
+    for _ in range(2):
+        expected.append(trainer.steps / trainer.config.total_steps)
+        assert 0 < trainer.step()["time/share_of_time_collecting"] < 0.1
+    assert seen == expected
 
 
 def test_a_tensor_without_a_place_is_refused():

@@ -19,7 +19,7 @@ from patchwork_env.learning.config import Reward, load_config
 from patchwork_env.patchwork.rules import RULES
 from tests.learning.algorithms.naive import NaiveAdam, means, naive_advantage, naive_gradients, naive_schedule
 
-PROGRESS = 0.5
+PROGRESS = 0.25
 PLAIN = {"num_envs": 6, "rollout_steps": 12, "epochs": 2, "minibatch_size": 20, "max_gradient_norm": 1e6}
 CASES = {
     "clipped": {},

@@ -16,12 +16,12 @@ from tests.learning.algorithms.naive import naive_returns
 
 ROUNDS, GAMES = 20, 3
 BUFFER = new_buffer()
-NO_EXPLORATION = Schedule(start=0, end=0)
+PROGRESS, NO_EXPLORATION = 0.75, Schedule(start=0, end=0)
 CASES = {
     "the next value": {"td_lambda": 0.0},
     "the result": {"td_lambda": 1.0, "exploration": NO_EXPLORATION},
-    "half explored": {"exploration": Schedule(start=0.5, end=0.5), "temperature": 100.0},
-    "careful exploration": {"exploration": Schedule(start=1.0, end=0.0), "temperature": 1e-3},
+    "half explored": {"exploration": Schedule(start=0.05, end=0.65), "temperature": 100.0},
+    "careful exploration": {"exploration": Schedule(start=1.0, end=1.0), "temperature": 1e-3},
 }
 
 
@@ -37,7 +37,7 @@ def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
         _write_targets(games, trace)
 
     monkeypatch.setattr(module, "_write_targets", write_targets)
-    played = Nmbr9Value(SoloTdConfig(solo_td=td)).play(weights, 0.0, seed_streams(np.uint64(4), GAMES))
+    played = Nmbr9Value(SoloTdConfig(solo_td=td)).play(weights, PROGRESS, seed_streams(np.uint64(4), GAMES))
     ((games, promises),) = seen
     assert played.examples.states.tobytes() == games.positions.tobytes()
     assert played.finals.tobytes() == games.states.tobytes()
@@ -45,7 +45,7 @@ def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
     targets = played.examples.targets.reshape(GAMES, ROUNDS)
     for i in range(GAMES):
         states = np.append(games.positions[i], games.states[i])
-        check_turns(states, promises[i], games.explored[i], weights, td.exploration.at(0.0) > 0)
+        check_turns(states, promises[i], games.explored[i], weights, td.exploration is not NO_EXPLORATION)
         scores = np.array([Game.from_state(states, k).scores()[0] for k in range(ROUNDS + 1)])
         # Of the points of the whole game, so that there are no rewards before the end.
         returns = naive_returns(promises[i] + scores[:-1], games.explored[i], scores[-1], td.td_lambda)
