@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 
 
@@ -66,6 +67,30 @@ def naive_advantage(decisions, turn, game, discount, decay):
         following = share * float(decisions.bootstrap_values[game])
     error = got + discount * following - float(decisions.values[turn, game])
     return error + discount * decay * more
+
+
+def naive_rewards(game, reward):
+    """The rewards of both players where a game of Patchwork is over, with margins cut at 1."""
+    if not game.is_over:
+        return [0, 0]
+    margin = max(-1, min(1, (game.scores()[0] - game.scores()[1]) / reward.margin_scale))
+    first = (reward.outcome if game.winner() == 0 else -reward.outcome) + reward.margin * margin
+    return [first, -first]
+
+
+def check_end_of_rollout(game, decisions, i, reward, network):
+    """After forced turns, the value is that of a position with a choice, or the result is known."""
+    was_over, forced = game.is_over, 0
+    while not game.is_over and len(game.legal_actions()) == 1:
+        game.play(game.legal_actions()[0])
+        forced += 1
+    assert decisions.rewards[-1, i].tolist() == pytest.approx(naive_rewards(game, reward))
+    if was_over:
+        return "over"
+    expected = 0.0 if game.is_over else network(network.encode(game.state)[0]).values.item()
+    assert decisions.bootstrap_values[i] == pytest.approx(expected, abs=1e-5)
+    assert game.is_over or decisions.bootstrap_players[i] == game.current_player
+    return ("decided" if game.is_over else "forced") if forced else "free"
 
 
 def naive_schedule(schedule, progress):

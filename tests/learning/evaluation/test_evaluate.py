@@ -38,12 +38,8 @@ def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
     ]
     assert notes == [(0, ""), *((len(match.games), str(match.test)) for match in matches)]
     monkeypatch.undo()
-    assert (
-        evaluate.main(
-            ["greedy", "--against", "random", "--sprt", "0", "20", "--games", "2", "--format", "csv"]
-        )
-        == 0
-    )
+    words = "greedy --against random --sprt 0 20 --games 2 --format csv"
+    assert evaluate.main(words.split()) == 0
     assert capsys.readouterr().out.splitlines()[0].endswith(",decision,LLR")
 
 
@@ -66,11 +62,7 @@ def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
 
 
 def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
-    for words in (
-        "greedy --against",
-        "greedy --against random --sprt 0",
-        "greedy --against random --sprt 0 strong",
-    ):
+    for words in ("greedy --against", "greedy --against random --sprt 0 strong"):
         with pytest.raises(SystemExit) as end:
             evaluate.main(words.split())
         assert end.value.code == 2

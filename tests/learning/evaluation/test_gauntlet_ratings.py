@@ -51,9 +51,8 @@ def test_searches_are_rated_against_fixed_ratings(script, tmp_path, monkeypatch,
     assert met == LADDER
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("blocks/*.json")}
     assert len(kept) == 7
-    monkeypatch.setattr(
-        sys, "argv", ["gauntlet_ratings.py", "--workers", "1", "--out", str(tmp_path / "games")]
-    )
+    words = ["gauntlet_ratings.py", "--workers", "1", "--out", str(tmp_path / "games")]
+    monkeypatch.setattr(sys, "argv", words)
     script.main()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     row = capsys.readouterr().out.splitlines()[-1].split()

@@ -188,11 +188,7 @@ def test_functions_are_given_games_that_can_be_replayed():
         ("patchwork", {"games": 21}, "games is 21; it must be even and at least 2"),
         ("patchwork", {"games": 2.0}, "games must be an integer, not 2.0"),
         ("patchwork", {"seed": -1}, "seed is -1; allowed are"),
-        (
-            "patchwork",
-            {"special_patches": "2015"},
-            "special_patches is '2015'; allowed are 'revised', '2014'",
-        ),
+        ("patchwork", {"special_patches": "2015"}, "special_patches is '2015'; allowed are 'revised', "),
         ("patchwork", {"workers": 0}, "workers is 0; allowed are 1 to 1024"),
         ("patchwork", {"games": 10**12}, "games is 1000000000000; it must be at most 1,000,000"),
         ("patchwork", {"keep": 3}, "keep is 3"),

@@ -122,11 +122,6 @@ def test_ties_of_nmbr9_are_half_points_and_games_may_end_without_a_decision():
     assert result.as_dict()["sprt"]["decision"] == "undecided"
 
 
-def test_one_player_alone_has_no_match():
-    with pytest.raises(ValueError, match="matches of nmbr9 have no option 'players'; it has 'order'"):
-        play_matches("greedy", "random", 10, game="nmbr9", sprt=(0, 20), players=1)
-
-
 class FailsLater(RandomAgent):
     """Fails at the beginning of a game with a certain circle."""
 

@@ -10,9 +10,8 @@ SECOND = np.array([[0.5, 0.8], [0.7, 0.5], [0.1, 0.6]])
 
 
 def test_the_interval_of_a_mean_is_that_of_student():
-    assert statistics.mean_interval(np.array([1.0, 2.0, 3.0, 4.0])) == pytest.approx(
-        (0.4457, 4.5543), abs=1e-4
-    )
+    interval = statistics.mean_interval(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert interval == pytest.approx((0.4457, 4.5543), abs=1e-4)
     assert statistics.mean_interval(np.array([3.0])) is None
 
 
@@ -80,9 +79,8 @@ def test_the_mean_over_runs_is_that_of_their_own_means():
     assert value == pytest.approx(own.mean())
     assert (low, high) == pytest.approx(statistics.mean_interval(own))
     assert statistics.mean_of_runs(FIRST[None, :1]).interval() is None
-    assert (
-        statistics.mean_of_runs(FIRST[None, [0, 0]]).interval() is None
-    )  # equal scores say nothing of the spread
+    equal = statistics.mean_of_runs(FIRST[None, [0, 0]])  # says nothing of the spread
+    assert equal.interval() is None
 
 
 def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1():

@@ -120,9 +120,8 @@ def test_the_files(tmp_path, capsys):
     assert set(contents["seconds_per_move"]) == {"random", "greedy"}
     assert {"patchwork_env", "python", "numpy", "numba", "torch", "machine"} == set(contents["made_with"])
     rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
-    columns = {
-        name: [float(row[name]) for row in rows] for name in ("score_of_agent", "agent_wins", "circle")
-    }
+    names = "score_of_agent", "agent_wins", "circle"
+    columns = {name: [float(row[name]) for row in rows] for name in names}
     assert columns["score_of_agent"] == match.games.scores[:, AGENT].tolist()
     assert columns["agent_wins"] == match.games.agent_wins.tolist()
     assert columns["circle"] == np.repeat(np.arange(10), 2).tolist()

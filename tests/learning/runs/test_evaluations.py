@@ -1,6 +1,7 @@
 """Evaluations of a run: files, metrics and the best policy."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -9,6 +10,7 @@ from patchwork_env import agents
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
+from patchwork_env.learning.evaluation import records
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
@@ -141,6 +143,27 @@ def test_tensorboard_shows_the_metrics_of_every_evaluation(tmp_path, results):
     for name, value in expected.items():
         points = [(event.step, event.value) for event in events.Scalars(name)]
         assert points == [(steps, pytest.approx(value)) for steps in (100, 200)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("steps", -1, "steps is -1"),
+        ("steps", 10**12 + 1, "steps is 1"),
+        ("minutes", -0.5, "minutes is -0.5"),
+        ("games", 0, "games is 0"),
+        ("win_rate", 1.01, "win_rate is 1.01; allowed are 0 to 1"),
+        ("sides", {}, "the agent has no score"),
+        ("variant", "\n", "must be printable"),
+        ("turns_per_game", 2e15, "a figure is 2e"),
+    ],
+)
+def test_an_evaluation_that_no_run_has_is_refused(results, key, value, message):
+    whole = {"steps": 0, "minutes": 0.0, "matches": (results[0].figures,)}
+    records.RunEvaluation(**whole)
+    changes = {key: value} if key in whole else {"matches": (replace(results[0].figures, **{key: value}),)}
+    with pytest.raises(ValueError, match=message):
+        records.RunEvaluation(**whole | changes)
 
 
 def test_positions_of_a_game(results):

@@ -17,6 +17,7 @@ from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork_v0 import SelfPlayBatch
 from patchwork_env.search import GumbelSearch
+from tests.learning.algorithms.naive import check_end_of_rollout, naive_rewards
 
 GAMES = 6
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0, margin_cut=1.0)
@@ -71,9 +72,9 @@ def test_examples_are_those_of_plain_play(turns, monkeypatch):
             game.play(actions[i])
             assert decisions.dones[turn, i] == game.is_over
             if turn + 1 == turns:
-                check_bootstrap(game, decisions, i, network)
+                check_end_of_rollout(game, decisions, i, REWARD, network)
             else:
-                assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
+                assert decisions.rewards[turn, i].tolist() == pytest.approx(naive_rewards(game, REWARD))
     chosen = np.concatenate([states[d] for (states, _), d in zip(asked, decisions.learner_mask, strict=True)])
     assert examples.states.tobytes() == chosen.tobytes()
     np.testing.assert_allclose(examples.policies, np.concatenate(policies), atol=1e-3)
@@ -92,27 +93,6 @@ def games_before_their_last_choice():
         states[i] = [game for game in games if len(game.legal_actions()) > 1][-1].state[0]
     env.restore(saved | {"states": states.view(np.uint8)})
     return env
-
-
-def check_bootstrap(game, decisions, i, network):
-    """After forced turns, the value is that of a position with a choice, or the result is known."""
-    if game.is_over:
-        assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
-        return
-    while len(game.legal_actions()) == 1:
-        game.play(game.legal_actions()[0])
-    assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
-    expected = 0.0 if game.is_over else NetworkEvaluator(network)(game.state).values[0]
-    assert decisions.bootstrap_values[i] == pytest.approx(expected, abs=1e-5)
-    assert game.is_over or decisions.bootstrap_players[i] == game.current_player
-
-
-def rewards_of(game):
-    if not game.is_over:
-        return [0, 0]
-    margin = np.clip((game.scores()[0] - game.scores()[1]) / REWARD.margin_scale, -1, 1)
-    first = REWARD.outcome * (1 if game.winner() == 0 else -1) + REWARD.margin * margin
-    return [first, -first]
 
 
 def test_examples_depend_on_the_seed_and_threads_share_the_games():

@@ -11,6 +11,7 @@ from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.alphazero.learner import AlphaZeroLearner
 from patchwork_env.learning.algorithms.alphazero.rollout import NO_EXAMPLES, Examples
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
+from patchwork_env.learning.algorithms.common.workers import IterationWork
 from patchwork_env.learning.config import load_config
 from patchwork_env.patchwork import Game
 from tests.learning.same_runs import start_run
@@ -53,6 +54,10 @@ def test_every_job_searches_with_a_seed_of_its_own(trainer):
     assert len(first) == trainer.config.alphazero.num_envs
     assert first == again
     assert len({*first, *other}) == 2 * len(first)
+    work, job = IterationWork(trainer.config, {}, trainer.weights(), 0.0), trainer.jobs(np.uint64(1), 1)[0]
+    found = [trainer.play_job(work, job._replace(seed=seed)).examples.policies for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
 
 
 def test_nothing_is_learned_from_no_examples_and_divergence_is_noticed(trainer):
@@ -64,11 +69,10 @@ def test_nothing_is_learned_from_no_examples_and_divergence_is_noticed(trainer):
         trainer.learner.update(broken, 0.0, np.random.default_rng(1))
 
 
-def test_policy_plays_with_and_without_search(trainer, tmp_path):
+def test_the_policy_plays_with_a_search(trainer, tmp_path):
     trainer.write_policy(tmp_path)
     game = Game(seed=3)
-    for spec in (f"{tmp_path}", f"{tmp_path}:simulations=8"):
-        assert agents.load(spec).act(game) in game.legal_actions()
+    assert agents.load(f"{tmp_path}:simulations=8").act(game) in game.legal_actions()
     info = json.loads((tmp_path / "checkpoint.json").read_text())["info"]
     assert info["reward"]["margin_scale"] == 100.0
 

@@ -33,9 +33,8 @@ def test_agrees_with_the_definition(decisions, discount, decay):
     result = advantages(decisions, discount, decay)
     for turn, game in np.ndindex(result.shape):
         expected = naive_advantage(decisions, turn, game, discount, decay)
-        assert result[turn, game] == pytest.approx(
-            expected if decisions.learner_mask[turn, game] else 0, abs=1e-5
-        )
+        asked = decisions.learner_mask[turn, game]
+        assert result[turn, game] == pytest.approx(expected if asked else 0, abs=1e-5)
     for array, copy in zip(decisions, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 

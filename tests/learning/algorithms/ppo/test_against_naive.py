@@ -49,9 +49,8 @@ def played():
     rollout = SelfPlay(env, Reward(margin=1.0, margin_scale=40.0, margin_cut=1.0), 0.5).collect(
         network, past_selves, 12, np.random.default_rng(0)
     )
-    rollout.log_probabilities += (
-        np.random.default_rng(1).normal(0, 0.3, rollout.actions.shape).astype(np.float32)
-    )
+    changes = np.random.default_rng(1).normal(0, 0.3, rollout.actions.shape)
+    rollout.log_probabilities += changes.astype(np.float32)
     assert rollout.decisions.dones.any()
     assert (rollout.decisions.learner_mask.mean(axis=0) < 1).any()
     return network, rollout
@@ -64,9 +63,8 @@ def test_weights_and_losses_are_those_of_a_plain_update(played, changed, threads
     network, rollout = copy.deepcopy(played[0]), played[1]
     config = Ppo(**PLAIN | changed)
     expected, losses = naive_update(copy.deepcopy(network), rollout, config, np.random.default_rng(2))
-    metrics = PpoLearner(network, config, ThreadPool(threads)).update(
-        rollout, PROGRESS, np.random.default_rng(2)
-    )
+    learner = PpoLearner(network, config, ThreadPool(threads))
+    metrics = learner.update(rollout, PROGRESS, np.random.default_rng(2))
     assert {name: metrics[name] for name in losses} == pytest.approx(losses, rel=1e-3, abs=1e-5)
     for name, weights in network.state_dict().items():
         moved = (weights - played[0].state_dict()[name]).abs().max()

@@ -19,6 +19,7 @@ from patchwork_env.learning.config import Reward
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE
 from patchwork_env.patchwork_v0 import SelfPlayBatch
+from tests.learning.algorithms.naive import check_end_of_rollout, naive_rewards
 
 GAMES = 12
 REWARD = Reward(outcome=0.5, margin=2.0, margin_scale=20.0, margin_cut=1.0)
@@ -67,7 +68,9 @@ def test_rollouts_are_what_was_played(advance, league_fraction, lengths):
             position = i - (GAMES - round(league_fraction * GAMES))
             dealt = drawn[position // 2 % 2] if position >= 0 else None
             began[i] = replay(rollout, i, dealt, began[i], met, won, results)
-            kinds.add(check_bootstrap(rollout, i, learner))
+            last = Game.from_state(rollout.states[-1], i)
+            last.play(rollout.actions[-1, i])
+            kinds.add(check_end_of_rollout(last, rollout.decisions, i, REWARD, learner))
         check_network_output(rollout, learner)
         assert (rollout.league.games, rollout.league.wins) == (met, {number: won[number] for number in met})
         rate = sum(won.values()) / sum(met.values()) if met else None
@@ -100,42 +103,13 @@ def replay(rollout, i, dealt, opponent, met, won, results):
         game.play(action)
         assert decisions.dones[turn, i] == game.is_over
         if turn + 1 < len(rollout.states):
-            assert decisions.rewards[turn, i].tolist() == pytest.approx(rewards_of(game))
+            assert decisions.rewards[turn, i].tolist() == pytest.approx(naive_rewards(game, REWARD))
         if game.is_over:
             results.append((np.mean(game.scores()), game.bonus_owner is not None))
         if game.is_over and opponent is not None:
             met[opponent] += 1
             won[opponent] += game.winner() == i % 2
     return None if game.is_over else opponent
-
-
-def rewards_of(game):
-    if not game.is_over:
-        return [0, 0]
-    margin = np.clip((game.scores()[0] - game.scores()[1]) / 20, -1, 1)
-    first = (0.5 if game.winner() == 0 else -0.5) + 2 * margin
-    return [first, -first]
-
-
-def check_bootstrap(rollout, i, learner):
-    """After forced turns, the value is that of a position with a choice, or the result is known."""
-    game, decisions, forced = Game.from_state(rollout.states[-1], i), rollout.decisions, 0
-    game.play(rollout.actions[-1, i])
-    was_over = game.is_over
-    while not game.is_over and len(game.legal_actions()) == 1:
-        game.play(game.legal_actions()[0])
-        forced += 1
-    assert decisions.rewards[-1, i].tolist() == pytest.approx(rewards_of(game))
-    if was_over:
-        return "over"
-    expected = 0.0
-    if not game.is_over:
-        inputs, _ = PatchworkNetwork.encode(game.state)
-        with torch.inference_mode():
-            expected = learner(inputs).values.item()
-        assert decisions.bootstrap_players[i] == game.current_player
-    assert decisions.bootstrap_values[i] == pytest.approx(expected, abs=1e-5)
-    return ("decided" if game.is_over else "forced") if forced else "free"
 
 
 def check_network_output(rollout, learner):
@@ -155,13 +129,8 @@ def test_actions_are_drawn_by_the_policies_that_are_asked():
     states = np.repeat(Game(seed=1).state, 1500)
     networks = [make_network(seed, advance) for seed, advance in ((0, 5.0), (1, 3.0))]
     asked = np.arange(1500) % 3 // 2
-    choice = choose(
-        [NetworkEvaluator(network, torch.float32) for network in networks],
-        asked,
-        states,
-        np.random.default_rng(3),
-        ThreadPool(2),
-    )
+    evaluators = [NetworkEvaluator(network, torch.float32) for network in networks]
+    choice = choose(evaluators, asked, states, np.random.default_rng(3), ThreadPool(2))
     for number, network in enumerate(networks):
         inputs, _ = network.encode(states[:1])
         with torch.inference_mode():
