@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.core.checks import seed_streams
 from patchwork_env.errors import DivergenceError
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import load_config
@@ -27,10 +26,6 @@ def test_threads_play_the_same_games_and_share_the_learning(config):
     one, three = (state_of(trainer)[1] for trainer in trainers)
     assert one["learner/network/bias_2"] != three["learner/network/bias_2"]
     assert all(one[name] == three[name] for name in one if name.startswith("window"))
-    jobs = trainers[0].jobs(np.uint64(7), 3)
-    np.testing.assert_array_equal(np.concatenate(jobs), seed_streams(np.uint64(7), 8))
-    first, second = (trainers[0].play_here()[0].states[0].tobytes() for _ in range(2))
-    assert first != second
 
 
 def test_a_window_of_other_types_or_impossible_records_is_refused(config):
