@@ -10,6 +10,7 @@ from patchwork_env.errors import MissingExtraError
 _PROJECTS = {
     "PIL": "pillow",
     "markupsafe": "jinja2",
+    "mcp_types": "mcp",
     "pygame": "pygame-ce",
     "pyspiel": "open-spiel",
     "yaml": "pyyaml",
