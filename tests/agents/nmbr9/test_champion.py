@@ -137,12 +137,8 @@ def test_wrong_budgets_are_refused(checkpoint):
         agents.load(f"{checkpoint}:level=slow")
 
 
-def middle(players=2):
-    return played(5, seed=7, players=players)
-
-
 def test_analyses_are_reproducible_and_change_nothing():
-    game = middle()
+    game = played(5, seed=7, players=2)
     champion, alone = (agents.load("nmbr9_champion:nodes=2000", seed=1) for _ in range(2))
     first = list(champion.deepen(game))
     assert list(champion.deepen(game)) == first
@@ -158,7 +154,7 @@ def test_analyses_are_reproducible_and_change_nothing():
 
 
 def test_expected_scores_at_the_end_are_exact():
-    game, champion = middle(players=3), agents.load("nmbr9_champion:instant")
+    game, champion = played(5, seed=7, players=3), agents.load("nmbr9_champion:instant")
     expected = agents.load("nmbr9_champion:nodes=2000").expected_scores(game)
     assert len(expected) == 3
     while not game.is_over:

@@ -26,6 +26,7 @@ from patchwork_env.agents.patchwork.champion.search import (
     SHOWN,
     UTILITY,
     WIN,
+    _list_best,
     calibrated,
     grow,
     reset_search,
@@ -127,6 +128,10 @@ def test_nodes_and_edges_match_a_naive_expansion(seed, turns_left):
             play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
     assert turns_left > 9 or exact
+    made_up = search.work.expansion  # one equals the first in all, one in utility, one in margin
+    made_up.owns[:4], made_up.others[:4], made_up.wins[:4] = 9, [5, 5, 4, 5], [0.5, 0.5, 0.5, 0.6]
+    assert _list_best(search.work, Payoffs(1.0, 0.0), 4) == 3
+    assert search.work.best[:3].tolist() == [3, 0, 2]
 
 
 def test_probabilities_to_win_are_calibrated():
@@ -396,7 +401,6 @@ def test_budgets_are_kept(monkeypatch):
     game, read = Game(seed=3), iter(range(999)).__next__
     lines = champion(nodes=40).search(game)
     assert sum(line.visits for line in lines) == 39  # the root is a node, too
-    assert game.history == ()
     for turns_left in (40, 12):
         agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
         agent.search(end_of_game(1, turns_left))
