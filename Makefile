@@ -98,7 +98,8 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 	NUMBA_DISABLE_JIT=1 $(python) -m pytest --cov --cov-report=term-missing \
 		-W "ignore:overflow encountered:RuntimeWarning" -k "not always_left and (row or not our_games)" \
 		tests/test_testing.py tests/patchwork/test_engine.py tests/nmbr9/test_engine.py tests/nmbr9/test_observation.py tests/nmbr9/test_table.py
-	NUMBA_DISABLE_JIT=1 $(python) -m pytest -k evaluation_against tests/agents/patchwork/test_value.py tests/agents/nmbr9/test_value.py
+	NUMBA_DISABLE_JIT=1 $(python) -m pytest -W "ignore:overflow encountered:RuntimeWarning" \
+		-k evaluation_against tests/agents/patchwork/test_value.py tests/agents/nmbr9/test_value.py
 
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
 	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds
