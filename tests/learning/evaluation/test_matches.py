@@ -192,6 +192,7 @@ def test_functions_are_given_games_that_can_be_replayed():
         ("patchwork", {"workers": 0}, "workers is 0; allowed are 1 to 1024"),
         ("patchwork", {"games": 10**12}, "games is 1000000000000; it must be at most 1,000,000"),
         ("patchwork", {"keep": 3}, "keep is 3"),
+        ("patchwork", {"keep": -1}, "keep is -1"),
         ("nmbr9", {"games": 0}, "games is 0; it must be at least 1"),
         ("nmbr9", {"special_patches": "2014"}, "matches of nmbr9 have no option 'special_patches'; it has"),
         ("chess", {}, "game is 'chess'; allowed are 'patchwork', 'nmbr9'"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.ratings import ELO, PRIOR, expected_wins, rate
+from patchwork_env.learning.evaluation.ratings import ELO, PRIOR, expected_wins, rate, show_bounds
 
 
 def anchor(player=0, rating=0.0, players=2):
@@ -111,6 +111,8 @@ def test_a_player_that_wins_everything_has_no_upper_end(games):
     assert low == pytest.approx(ELO * math.log(games / 3.7), abs=120)
     mirrored = rate(two_players(0, games), FIRST).intervals[1]
     assert mirrored == (None, pytest.approx(-low, abs=100))
+    shown = [show_bounds(bounds) for bounds in ((None, None), (1.6, None), (None, 2.4), (-3.0, 4.0))]
+    assert shown == ["unknown", "at least 2", "at most 2", "-3 to 4"]
 
 
 def test_groups_that_no_upset_connects_have_open_ends_towards_each_other():

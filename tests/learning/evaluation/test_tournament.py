@@ -106,7 +106,8 @@ def test_the_files(tmp_path, capsys):
     settings = ["--games", 20, "--workers", 1, "--anchor-rating", 1000, "--format", "csv"]
     run("random", "greedy", *settings, "--out", folder)
     match = play_matches("random", "greedy", 20)
-    wins = [float(row["wins"]) for row in csv.DictReader(capsys.readouterr().out.splitlines())]
+    printed = {row["agent"]: row for row in csv.DictReader(capsys.readouterr().out.splitlines())}
+    wins = [float(row["wins"]) for row in printed.values()]
     assert wins == pytest.approx([1 - match.win_rate, match.win_rate])
     contents = json.loads((folder / "results.json").read_text())
     assert contents["agents"][1] == {"name": "greedy", "spec": "greedy", "weights": None}
@@ -117,7 +118,11 @@ def test_the_files(tmp_path, capsys):
     assert contents["matches"][0]["expected_win_rate"] == pytest.approx(expected)
     for entry, side in ((random, AGENT), (greedy, OPPONENT)):
         assert {name: entry[name] for name in MATCHES.figures} == pytest.approx(match.means(side))
-    assert set(contents["seconds_per_move"]) == {"random", "greedy"}
+    (block,) = (json.loads(path.read_text()) for path in folder.glob("blocks/*.json"))
+    for side, (name, seconds) in enumerate(contents["seconds_per_move"].items()):
+        assert name == ("random", "greedy")[side]
+        assert seconds == pytest.approx(block["seconds"][side] / match.games.turns[:, side].sum())
+        assert float(printed[name]["ms/move"]) == pytest.approx(1000 * seconds)
     assert {"patchwork_env", "python", "numpy", "numba", "torch", "machine"} == set(contents["made_with"])
     rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
     names = "score_of_agent", "agent_wins", "circle"
@@ -268,12 +273,31 @@ def test_failures_of_agents_lose_no_games_of_others(tmp_path, module, capsys):
     standings = Tournament.enter(agents, 2, forfeits=True).play(folder)
     assert [standings.forfeits(k) for k in range(4)] == [0, 5, 5, 0]
     assert [standings.win_rates[k, 0] for k in (1, 2)] == [0, 0]
+    check_text(standings)
     assert f"{confused} lost 5 games because it failed" in standings.table()
-    again = Tournament.enter(agents, 2, forfeits=True).play(folder)
-    assert again.as_dict() == standings.as_dict()
+    entered = Tournament.enter(agents, 2, forfeits=True)
+    assert (entered.num_games, entered.play(folder).as_dict()) == (12, standings.as_dict())
     assert kept.stat().st_mtime_ns == written
     with pytest.raises((IllegalActionError, OpponentError), match="5 of 6 blocks of games are missing"):
         Tournament.enter(agents, 2).play(folder)
+
+
+def check_text(standings):
+    """The win matrix and the note on the worst fit."""
+    lines = [line for line in standings.table("markdown").splitlines() if line.startswith("|")]
+    heading, _, *rows = (
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines[len(lines) // 2 :]
+    )
+    names, order = [standings.names[i] for i in standings.order], standings.order
+    assert heading[1:] == [row[0] for row in rows] == names
+    for k, row in enumerate(rows):
+        rates = [f"{100 * rate:.1f}" for rate in standings.win_rates[order[k], order]]
+        assert row[1:] == [*rates[:k], "-", *rates[k + 1 :]]
+    worst = max(standings.as_dict()["matches"], key=lambda m: abs(m["expected_win_rate"] - m["win_rate"]))
+    said = (
+        f"{worst['agent']} against {worst['opponent']}: expected are {worst['expected_win_rate']:.1%} wins, "
+    )
+    assert f"fit worst for {said}and there were {worst['win_rate']:.1%}." in standings.table()
 
 
 @pytest.mark.parametrize(
