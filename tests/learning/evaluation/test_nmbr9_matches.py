@@ -14,6 +14,7 @@ from patchwork_env.agents import Agent, GreedyAgent
 from patchwork_env.learning.commands import evaluate
 from patchwork_env.learning.evaluation.gauntlet import play_gauntlet
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import wins_by_set_up
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT
 from patchwork_env.learning.evaluation.statistics import mean_interval, win_rate_interval
 from patchwork_env.nmbr9 import Game
@@ -80,6 +81,8 @@ def test_sides_do_not_interact_and_ties_are_half_a_win(played):
     assert (mixed.win_rate, mixed.interval) == (share.mean(), win_rate_interval(share))
     assert mixed.figures.score_difference_interval == mean_interval(own - other)
     assert mixed.figures.score_intervals["agent"] == mean_interval(own)
+    wins = wins_by_set_up({(0, 1): mixed}, 2)
+    assert np.array_equal(wins[:, [0, 1], [1, 0]].T, [share, 1 - share])
 
 
 def test_agents_are_not_shown_the_order_of_the_cards_to_come():
