@@ -276,6 +276,4 @@ class Sender:
         if not self._has_failed:
             self._has_failed = True
             warning = f"{self._service.NAME} misses metrics ({reason})"
-            print(
-                f"\n{warning}; the run continues, and {METRICS_FILE} is complete", file=sys.stderr, flush=True
-            )
+            print(f"\n{warning}; the run continues, and {METRICS_FILE} is complete", file=sys.stderr)

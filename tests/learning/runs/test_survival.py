@@ -210,8 +210,8 @@ def test_a_run_ends_as_an_undisturbed_one_after_files_of_killed_processes(finish
     os.truncate(events, events.stat().st_size - 7)
     # It had written its curves, and its checkpoint was there because of a signal.
     (evaluations / f"{checkpoint(run, 8).name}.json").unlink()
-    odd = b'123\n{"steps": "x", "minutes": 1}\n[1]\n\xff\n{"steps": 64}\n'
-    odd += b'{"steps": 0, "minutes": 0, "x": "y"}\n'
+    odd = b'123\n{"steps": "x", "minutes": 1}\n[1]\n\xff\n{"steps": 64}\n{"minutes": 1}\n'
+    odd += b'{"steps": 0, "minutes": 0, "x": "y"}\n{"steps": 0, "minutes": 0, "x": 9223372036854775808}\n'
     metrics = run / "metrics.jsonl"
     metrics.write_bytes(odd + metrics.read_bytes() + b'{"steps": 640, "minu')
     strays = ".notes", "checkpoints/step_zzz", "evaluations/step_zzz.json"
@@ -224,8 +224,8 @@ def test_a_run_ends_as_an_undisturbed_one_after_files_of_killed_processes(finish
     assert [(run / name).read_text() for name in strays] == ["mine"] * 3
 
 
-@pytest.mark.parametrize("change", ["nothing", "no choice of the best"])
-def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch, change):
+@pytest.mark.parametrize(("change", "matches"), [("nothing", 0), ("no choice of the best", 4), ("no end", 4)])
+def test_only_what_a_run_has_not_finished_is_played(run, capsys, monkeypatch, change, matches):
     played, play_matches = [], run_module.play_matches
 
     def watched(*arguments, **options):
@@ -235,11 +235,15 @@ def test_only_of_a_finished_run_nothing_is_played_again(run, capsys, monkeypatch
     monkeypatch.setattr(run_module, "play_matches", watched)
     if change == "no choice of the best":
         (run / "evaluations" / "best.json").unlink()
+    elif change == "no end":
+        same_runs.forget_the_end(run)
+    in_state(seconds=600)(run)
     assert same_runs.resume_run(run) == 0
     said, is_over = capsys.readouterr().out, change == "nothing"
     assert (f"{run} is finished: it has all 600 steps" in said) == is_over
     assert ("--set total_steps=1280" in said) == is_over
-    assert bool(played) != is_over
+    assert ("640 steps in 10.0 minutes, 1 steps per second" in said) != is_over
+    assert len(played) == matches
     assert (run / "evaluations" / "best.json").exists()
 
 
@@ -295,7 +299,6 @@ def spoil(path):
         (lambda run: shutil.rmtree(run / "checkpoints"), "holds no checkpoint to resume from"),
         (lambda run: (run / "config.yaml").unlink(), "is not a run: it holds no config.yaml"),
         ("network.width=9", "network.width is 9, and 8 in"),
-        ("ppo.num_envs=9", "ppo.num_envs is 9, and 8 in"),
         ("special_patches=2014", "special_patches is '2014', and 'revised' in"),
         ("device=toaster", "toaster"),
     ],

@@ -13,11 +13,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from patchwork_env.errors import MissingExtraError
 from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.learning.runs import loggers
-from patchwork_env.learning.runs.loggers import SERVICES, Log, check_tracker
+from patchwork_env.learning.runs.loggers import SERVICES, Log
 
 CONFIG = """
 total_steps: 128
@@ -62,6 +61,7 @@ def clients(monkeypatch):
 
 @pytest.mark.parametrize(("name", "number"), [*product(CALLS, range(3))])
 def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, clients, capsys, name, number):
+    before = threading.active_count()
     calls = [attrgetter(call)(clients[name]) for call in CALLS[name]]
     calls[number].side_effect = ConnectionError("no route\nto host")
     assert train_with(config, tmp_path / "run", name) == 0
@@ -70,8 +70,8 @@ def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, c
     assert said.count(f"{name} misses metrics (ConnectionError: no route to host)") == 1
     assert "the run continues, and metrics.jsonl is complete" in said
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
-    assert len(lines) >= 3
     assert [call.call_count for call in calls] == ([1, len(lines), 1] if number else [1, 0, 0])
+    assert threading.active_count() <= before
 
 
 def test_a_service_that_does_not_answer_is_left_behind(tmp_path, clients, monkeypatch, capsys):
@@ -90,8 +90,6 @@ def test_a_service_that_does_not_answer_is_left_behind(tmp_path, clients, monkey
 def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys):
     for name in SERVICES:
         monkeypatch.setitem(sys.modules, name, None)
-        with pytest.raises(MissingExtraError):
-            check_tracker(name)
         assert train_with(config, tmp_path / "run", name) == 2
         assert f"the tracker {name} needs {name}: pip install {name}" in capsys.readouterr().err
         assert not (tmp_path / "run").exists()
