@@ -32,22 +32,11 @@ def test_other_hosts_are_refused(client, host):
     refused(client.get("/", host=host), 403, f"not {host!r}")
 
 
-def test_the_usual_port_need_not_be_named():
-    assert (
-        Client(port=80)
-        .ask("/api/open", OPEN, headers={"host": "localhost", "origin": "http://localhost"})
-        .status
-        == 200
-    )
-
-
 @pytest.mark.parametrize(
     "origin", [None, "null", "", "http://evil.example", "http://127.0.0.1:1", f"http://{HOST}.evil", HOST]
 )
 def test_other_origins_are_refused(client, origin):
-    refused(
-        client.ask("/api/open", OPEN, headers={"origin": origin}), 403, "messages must come from the page"
-    )
+    refused(client.ask("/api/open", OPEN, headers={"origin": origin}), 403, "must come from the page")
 
 
 def test_a_file_is_refused_to_another_page(client):
@@ -55,15 +44,11 @@ def test_a_file_is_refused_to_another_page(client):
     assert client.get("/").status == 200
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"host": f"localhost:{PORT}", "origin": f"http://localhost:{PORT}"},
-        {"content-type": "application/json; charset=utf-8"},
-    ],
-)
-def test_other_names_of_the_same_are_let_in(client, headers):
-    assert client.ask("/api/open", OPEN, headers=headers).status == 200
+def test_other_names_of_the_same_are_let_in():
+    kind = {"content-type": "application/json; charset=utf-8"}
+    for port, host in ((PORT, HOST), (PORT, f"localhost:{PORT}"), (80, "localhost"), (80, "127.0.0.1")):
+        headers = {"host": host, "origin": f"http://{host}", **kind}
+        assert Client(port=port).ask("/api/open", OPEN, headers=headers).status == 200
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from patchwork_env.patchwork import Game
 from patchwork_env.service.agents import AgentPool
 from tests.play import odd_agents
 
-WORD = re.compile(r"\d+/\d@[-\w,]*\w|\*[a-i]\d|^=\d|^\+", re.MULTILINE)
 FIRST = "patchwork-1"
 release = threading.Event()
 

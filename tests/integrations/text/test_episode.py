@@ -22,9 +22,8 @@ def played(episode):
     while not episode.has_ended:
         game = episode.game
         assert game.current_player == episode.seat
-        replies.append(
-            episode.answer(f"Move: {game.move_text(chance.choice(game.legal_actions().tolist()))}")
-        )
+        word = game.move_text(chance.choice(game.legal_actions().tolist()))
+        replies.append(episode.answer(f"Move: {word}"))
     return replies
 
 

@@ -325,3 +325,5 @@ def test_the_picture_names_its_axis_and_the_agents(small):
     (axes,) = plots._ratings_figure(Tournament.enter(("random", "greedy"), 4).play(small)).axes
     assert axes.get_ylabel() == "rating, Elo points, with 95% interval"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "random"]
+    (arrow,) = (line for line in axes.get_lines() if line.get_marker() == "^")  # greedy won all games
+    assert arrow.get_xydata().tolist() == [[0, axes.get_lines()[0].get_ydata()[0] + 60]]

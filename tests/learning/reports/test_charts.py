@@ -17,6 +17,7 @@ from patchwork_env.learning.reports.charts import (
     WIDTH,
     Series,
     draw,
+    number,
     thinned,
     ticks,
 )
@@ -55,6 +56,11 @@ def test_ticks_are_round():
     assert ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     assert ticks(-3.2, 11) == pytest.approx([-5, 0, 5, 10, 15])
     assert ticks(0.0012, 0.0013) == pytest.approx([0.0012, 0.00122, 0.00124, 0.00126, 0.00128, 0.0013])
+
+
+def test_numbers_are_short():
+    values, texts = (0, 1e-13, -1.5, 9999, 1e4, 1e6, 2.5e9), "0 0 -1.5 9999 10k 1M 2.5G"
+    assert " ".join(map(number, values)) == texts
 
 
 def test_ticks_enclose_everything():
@@ -99,6 +105,10 @@ def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones():
 def test_a_single_point_shows_its_bounds():
     chart = draw("title", "steps", [Series("a", Curve.of([(5, 1, (0, 4))]), 0)])
     (corners,), ((x, y),) = paths(chart, "band"), dots(chart)
+    grid = [LEFT + k / 5 * (WIDTH - RIGHT - LEFT) for k in range(6)]
+    assert [place for place, *_ in marks(chart, "middle")] == pytest.approx(grid, abs=0.051)
+    rows = [HEIGHT - BOTTOM - k / 4 * (HEIGHT - BOTTOM - TOP) for k in range(5)]
+    assert [height - 4 for _, height, _ in marks(chart, "end")[:-1]] == pytest.approx(rows, abs=0.051)
     (left, top), (right, _), _, (_, bottom) = corners
     assert left < x < right
     assert top < y < bottom

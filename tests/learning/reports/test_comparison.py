@@ -6,11 +6,13 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import yaml
+from matplotlib.figure import Figure
 from PIL import Image
 
 from patchwork_env import cli
@@ -20,6 +22,7 @@ from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
+from patchwork_env.learning.reports import comparison as comparisons
 from patchwork_env.learning.reports.comparison import compare, improvement_table, runs_table, summary_table
 from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 
@@ -108,7 +111,15 @@ def test_names_of_runs_come_from_their_folders(tmp_path):
     assert {folder: read_result(write_run(tmp_path / folder)).name for folder in names} == names
 
 
-def test_curves_are_means_over_what_all_runs_have(runs, found):
+def drawn(comparison, monkeypatch):
+    """The panels of the picture of a comparison."""
+    figures: list[Figure] = []
+    monkeypatch.setattr(comparisons, "save", lambda figure, *_: figures.append(figure))
+    comparisons.write_curves(comparison, Path())
+    return figures[0].axes
+
+
+def test_curves_are_means_over_what_all_runs_have(runs, found, tmp_path, monkeypatch):
     wide, plain = found.groups
     steps = found.learning_curve(wide, "greedy", "steps")
     assert steps.places.tolist() == [1000, 2000]
@@ -121,6 +132,17 @@ def test_curves_are_means_over_what_all_runs_have(runs, found):
     curve = together.learning_curve(together.groups[0], "greedy", "minutes")
     assert set(curve.places) == {2.0}
     np.testing.assert_allclose(curve.values, 0.4)  # the first evaluation of one, the last of the other
+    (bar,) = drawn(together, monkeypatch)[1].collections
+    np.testing.assert_allclose(bar.get_segments(), [[(2.0, end) for end in curve.interval(0)]])
+    paces = [write_run(tmp_path / f"{k}", (0.1, 0.5, 0.9), seed=k, speed=1000 - 200 * k) for k in (0, 1)]
+    uneven = compared(*paces)  # evaluated after 1, 2 and 3, and after 1.25, 2.5 and 3.75 minutes
+    panels = drawn(uneven, monkeypatch)
+    for axis, axes, places in zip(
+        comparisons.AXES, panels, ([1e3, 2e3, 3e3], np.linspace(1.25, 3, 4)), strict=True
+    ):
+        curve = uneven.learning_curve(uneven.groups[0], "greedy", axis)
+        np.testing.assert_allclose(curve.places, places)
+        np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.transpose(curve[:2]))
 
 
 # --- tables and figures -------------------------------------------------------------------------------------
@@ -278,7 +300,6 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
     unfinished = write_run(tmp_path / "unfinished", (0.5,))
     for arguments, message in (
         ([tmp_path / "none"], f"there is no run {tmp_path / 'none'}"),
-        ([tmp_path], "is not a run: it holds no config.yaml"),
         ([first, new], "has no evaluation yet"),
         ([first, other], "met 'greedy', "),
         ([first, other], "'random', 'greedy'; give those to compare with --against"),

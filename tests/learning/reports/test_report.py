@@ -17,6 +17,7 @@ from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT as FORMA
 from patchwork_env.learning.evaluation.records import EVALUATION_VERSION as VERSION
 from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import sample_games
+from patchwork_env.learning.reports.charts import MOST_POINTS
 from patchwork_env.learning.runs.folder import evaluation_files
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 
@@ -168,13 +169,14 @@ def test_runs_that_have_just_begun(tmp_path):
 
 
 def test_values_that_are_not_finite_are_left_out(tmp_path):
-    folder = write_run(tmp_path / "run", evaluations=0, iterations=3)
+    folder = write_run(tmp_path / "run", evaluations=0, iterations=MOST_POINTS - 2)
     with (folder / "metrics.jsonl").open("a") as file:
         for value in ("NaN", "Infinity"):
             file.write(f'{{"steps": 400, "minutes": 2, "losses/loss": {value}, "losses/other": {value}}}\n')
     page = report(tmp_path, folder)
     assert "nan" not in page.source.lower()
     assert "Infinity" not in page.source
+    assert "points are thinned" not in page.text
     page.check_titles("loss")
     assert "<figcaption>other</figcaption>" not in page.source
 

@@ -31,6 +31,7 @@ from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
+from tests.learning.reports.test_charts import marks
 
 WEIGHTS = simple_weights()
 NODES = 20
@@ -139,7 +140,11 @@ def test_a_deliberately_bad_move_is_the_costliest():
     assert worst.number == number
     assert result.mistakes(worst.player, 1) == [worst]
     assert worst.margin_loss > 5
-    assert f"{number}  {worst.move}" in text(result)
+    _, _, _, head, _, *lines = text(result).splitlines()
+    assert f"{number}  {worst.move}" in "\n".join(lines)
+    for verdict, line in zip(result.verdicts, lines, strict=False):
+        assert line.index(f" {verdict.move}") == head.index(" move")
+        assert not verdict.cost or line.rindex(f" {verdict.best}") == head.index(" best")
 
 
 def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing():
@@ -189,6 +194,8 @@ def test_figures(out, result):
 def test_page(out, result):
     page = Page((out / PAGE).read_text(encoding="utf-8"))
     assert "game.txt" in page.text
+    *heights, _ = [text for _, _, text in marks(page.source.partition("</figure>")[0], "end")]
+    assert float(heights[0]) == -float(heights[-1]) < 0
     check_nothing_has_to_be_loaded(page)
     for verdict, evaluation in zip(result.verdicts, result.evaluations[1:], strict=True):
         assert f"{verdict.number} {verdict.player} {verdict.move} {evaluation.margin:+.1f} " in page.text
