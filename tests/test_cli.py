@@ -61,13 +61,6 @@ def test_every_command_has_its_own_help_under_its_own_name(name, monkeypatch, ca
     assert [action.dest for action in parsers[0]._actions if not action.help] == []
 
 
-def test_errors_begin_with_the_name_of_the_program(capsys, tmp_path):
-    assert cli.main(["train", "quik", "--run-dir", str(tmp_path / "run")]) == 2
-    assert capsys.readouterr().err == (
-        "patchwork-env train: there is no configuration quik; did you mean quick?\n"
-    )
-
-
 @pytest.mark.parametrize(
     "words", ["", "--help", "train --list", "train --help", "evaluate greedy --against random"]
 )
@@ -84,15 +77,17 @@ def test_a_command_ends_quietly_without_a_reader(words, monkeypatch, capfd):
 
 
 @pytest.mark.parametrize(
-    ("words", "made"),
+    ("words", "made", "number"),
     [
-        ("evaluate random --against random --games 2 --json figures.json", "figures.json"),
-        ("gauntlet random --games 2 --json figures.json --skip", "figures.json"),
-        ("tournament random greedy --games 2 --out games", "games/results.json"),
-        ("review game.txt --agent champion:nodes=2 --out review", "review/review.json"),
+        ("evaluate random --against random --games 2 --json figures.json", "figures.json", 2),
+        ("gauntlet random --games 2 --json figures.json --skip", "figures.json", 2),
+        ("tournament random greedy --games 2 --out games", "games/results.json", 2),
+        ("review game.txt --agent champion:nodes=2 --out review", "review/review.json", 3),
     ],
 )
-def test_files_are_written_without_a_reader_of_the_output(words, made, tmp_path, monkeypatch, capfd):
+def test_files_and_the_bar_need_no_reader_of_the_output(words, made, number, tmp_path, monkeypatch, capfd):
+    done = []
+    monkeypatch.setattr(progress.Bar, "update", lambda bar, more=1: done.append(more))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "game.txt").write_text(new_game(3).notation())
     skipped = read_pool().specs[1:] if "--skip" in words else ()
@@ -102,6 +97,7 @@ def test_files_are_written_without_a_reader_of_the_output(words, made, tmp_path,
         monkeypatch.setattr(sys, "stdout", pipe)
         cli.main([*words.split(), *skipped])
     assert (tmp_path / made).is_file()
+    assert sum(done) == number
 
 
 def new_game(moves):

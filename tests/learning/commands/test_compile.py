@@ -7,20 +7,20 @@ from patchwork_env.learning.commands import compile as command
 
 
 def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left_out(monkeypatch, capsys):
-    played = []
+    played, envs = [], {command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv}
 
-    def play(spec, *_, **__):
-        played.append(spec)
+    def play(spec, opponent, games, **_):
+        played.append(f"{spec}, {games} games")
         raise ModuleNotFoundError(f"{spec} needs more", name="more")
 
     monkeypatch.setattr(agents, "names", lambda game: ("random", "greedy"))
     assert cli.main(["compile", "--game", "nmbr9"]) == 0
     assert "kernels compiled in " in capsys.readouterr().out
     monkeypatch.setattr(command, "play_matches", play)
-    for kind in (command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv):
+    for kind in envs:
         monkeypatch.setattr(kind, "step", lambda env, actions: played.append(type(env)))
     assert command.main(["--game", "patchwork"]) == 0
-    assert {*played} == {command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv, "random", "greedy"}
+    assert {*played} == {*envs, "random, 2 games", "greedy, 2 games"}
 
 
 def test_what_was_compiled_is_counted(monkeypatch, capsys):

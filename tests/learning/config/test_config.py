@@ -159,6 +159,7 @@ def test_all_mistakes_with_their_sources(message):
         ("ppo: {clip_range: .nan}", "ppo.clip_range is nan: Input should be a finite number"),
         ("ppo: {learning_rate: {start: .inf}}", "ppo.learning_rate.start is inf"),
         ("total_steps: 1.5e0", "total_steps is 1.5: Input should be a valid integer"),
+        ("algorithm: td\ntd: {learning_rate: {start: 0}}", ": td.learning_rate: a geometric curve from 0.0 "),
         ("algorithm: td\ntd: {learning_rate: {end: 0}}", ": td.learning_rate: a geometric curve from "),
         ("seed: {a: 1}", "seed is {'a': 1}: Input should be a valid integer"),
         ("ppo: {learning_rate: fast}", "ppo.learning_rate is 'fast': it must be a number, or a section"),

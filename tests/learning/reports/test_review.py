@@ -179,6 +179,7 @@ def result(spec):
 def out(spec, tmp_path_factory):
     folder = tmp_path_factory.mktemp("games")
     (folder / "game.txt").write_text(finished().notation())
+    (folder / "game-review").mkdir()
     assert main([str(folder / "game.txt"), "--agent", spec]) == 0
     return folder / "game-review"
 
