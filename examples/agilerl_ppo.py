@@ -55,7 +55,7 @@ def make_population(env: gymnasium.vector.VectorEnv, size: int) -> list[PPO]:
     )
     return [
         PPO(
-            env.single_observation_space,
+            env.single_observation_space,  # pyright: ignore[reportArgumentType]
             env.single_action_space,
             index=index,
             hp_config=ranges,

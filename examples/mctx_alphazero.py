@@ -20,6 +20,9 @@ Turns do not alternate in Patchwork: a player may move several times in a row. S
 only where the next state belongs to the other player, in the search (``discount``) and in the targets.
 """
 
+# Type checkers cannot follow the dataclasses of mctx, nor results of Flax.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import argparse

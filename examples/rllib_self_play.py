@@ -19,6 +19,7 @@ import functools
 import logging
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -37,7 +38,7 @@ TURNS, MINIBATCH, GAMES_AT_ONCE = 4096, 512, 64
 def ppo(iterations: int, workers: int, turns: int, seed: int) -> PPOConfig:
     """Return RLlib's configuration: ``iterations`` of so many turns of both players."""
     end = iterations * turns
-    config = PPOConfig()
+    config: Any = PPOConfig()  # whose types allow no schedules
     # The margin says more than the winner, above all to a beginner. It is 1 for 20 points, so that the value
     # learns as fast as the policy. RLlib's check of environments knows no masks.
     config.environment(
@@ -99,7 +100,8 @@ def main() -> None:
     torch.set_num_threads(1)  # small networks are slower with more threads
     algorithm = ppo(arguments.iterations, arguments.workers, arguments.turns, arguments.seed).build_algo()
     learn(algorithm, arguments.iterations)
-    toolbox.save_policy(arguments.out, algorithm.get_module(MAIN).network, {"made_by": "rllib_self_play.py"})
+    module: Any = algorithm.get_module(MAIN)
+    toolbox.save_policy(arguments.out, module.network, {"made_by": "rllib_self_play.py"})
     algorithm.stop()
     for opponent in ("random", "greedy"):
         agent = agents.load(arguments.out)
