@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from patchwork_env.core.documents import one_line
-from patchwork_env.core.names import did_you_mean, short_repr
+from patchwork_env.core.names import short_repr
 
 WHOLE = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
@@ -31,15 +31,6 @@ class Section(BaseModel):
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
-    def __init__(self, /, **values: Any) -> None:
-        """Validate the values of keys; a ValueError of one line names the first problem."""
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise ValueError(_first_problem(type(self), error)) from None
-
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # of a call alone, not of parts in files
-
     def fixed_values(self, prefix: str = "") -> dict[str, Any]:
         """Return the JSON values of the keys of type :data:`Fixed`, also in sections, by full key."""
         dumped = self.model_dump(mode="json")
@@ -53,16 +44,6 @@ class Section(BaseModel):
         return fixed
 
 
-def _first_problem(kind: type[Section], error: ValidationError) -> str:
-    """Return the message about the first problem with the values of a section."""
-    problem = error.errors(include_url=False)[0]
-    key, name = ".".join(map(str, problem["loc"])), kind.__name__
-    if problem["type"] == "extra_forbidden" and key.isidentifier():
-        return f"{name} has no key {short_repr(key)}; {did_you_mean(key, kind.model_fields)}"
-    reason = one_line(problem["msg"].removeprefix("Value error, "))
-    return f"{key} of {name} is {short_repr(problem['input'])}: {reason}" if key else f"{name}: {reason}"
-
-
 def read_section(kind: type[_Section], values: Any, name: str, source: str) -> _Section:
     """Return the section with ``values``, a dict from a file that must have every key.
 
@@ -72,7 +53,7 @@ def read_section(kind: type[_Section], values: Any, name: str, source: str) -> _
     if not isinstance(values, dict) or set(values) != set(keys):
         raise ValueError(f"{source}: {name} is {short_repr(values)}; it must give {', '.join(keys)}")
     try:
-        return kind.model_validate(values)
+        return kind(**values)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         reason = one_line(problem["msg"].removeprefix("Value error, "))

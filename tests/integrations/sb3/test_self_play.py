@@ -272,7 +272,7 @@ def test_self_play_needs_opponents():
     ("options", "kind", "message"),
     [
         ({"fractoin": 0.5}, UnknownOptionError, "did you mean 'fraction'"),
-        ({"fraction": 1.5}, ValueError, r"^fraction of League is 1\.5: .*less than or equal to 1$"),
+        ({"fraction": 1.5}, ValueError, r"(?s)fraction.*less than or equal to 1 .*input_value=1\.5"),
         ({"fraction": 0.5, "fixed_fraction": 0.6}, ValueError, "fixed_fraction is 0.6.* from 0 to 0.5"),
         ({"fixed_fraction": "all"}, ValueError, "fixed_fraction is 'all'; .* from 0 to 0.75"),
         ({"seed": -1}, ValueError, "seed is -1"),
@@ -319,11 +319,9 @@ def test_mistakes_with_the_policy():
     model = make_model(env)
     with pytest.raises(ValueError, match="action_masks is None"):
         model.predict(env.reset())
-    with pytest.raises(ValueError, match="NetworkConfig has no key 'wdith'; did you mean 'width'"):
+    with pytest.raises(ValueError, match=r"wdith\n  Extra inputs are not permitted"):
         make_model(env, network={"wdith": 3})
-    with pytest.raises(
-        ValueError, match="width of NetworkConfig is 0: Input should be greater than or equal to 1"
-    ):
+    with pytest.raises(ValueError, match=r"width\n  Input should be greater than or equal to 1"):
         make_model(env, network={"width": 0})
     with pytest.raises(ValueError, match="no game has the spaces"):
         PatchworkPolicy(env.observation_space, SelfPlayVecEnv(1, game="nmbr9").action_space, lambda _: 1e-3)
