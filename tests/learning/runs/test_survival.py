@@ -294,6 +294,7 @@ def spoil(path):
         (in_state(steps="x"), "steps must be an integer, not 'x'"),
         (in_state(iteration=-1), "iteration is -1; allowed are 0 to"),
         (in_state(seconds=0), "seconds is 0; allowed are numbers above 0"),
+        (in_state(seconds=-0.5), "seconds is -0.5; allowed are numbers above 0"),
         (in_state(opponents=[3] * 4), "; delete it to resume from "),
         (in_newest("trainer.safetensors", spoil), "trainer.safetensors was changed"),
         (in_newest("trainer.safetensors", Path.unlink), "is damaged"),

@@ -20,12 +20,10 @@ from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, reorder, turn_actio
 class AlphaZeroLearner:
     """Improves a network, in place, by searched games; threads share the work on each minibatch."""
 
-    def __init__(
-        self, network: PatchworkNetwork, config: AlphaZero, threads: ThreadPool | None = None
-    ) -> None:
+    def __init__(self, network: PatchworkNetwork, config: AlphaZero, threads: ThreadPool) -> None:
         self.network = network
         self.config = config
-        self._threads = threads or ThreadPool()
+        self._threads = threads
         self.optimizer = torch.optim.AdamW(
             network.parameters(), lr=config.learning_rate.start, weight_decay=config.weight_decay
         )

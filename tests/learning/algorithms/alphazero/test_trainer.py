@@ -1,7 +1,5 @@
 """Runs of AlphaZero: what learning takes and refuses, and that it gets better."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -69,12 +67,13 @@ def test_nothing_is_learned_from_no_examples_and_divergence_is_noticed(trainer):
         trainer.learner.update(broken, 0.0, np.random.default_rng(1))
 
 
-def test_the_policy_plays_with_a_search(trainer, tmp_path):
+def test_the_policy_plays_with_a_search_for_the_reward_of_the_run(config, tmp_path):
+    trainer = make_trainer(load_config(config, ["reward={outcome: 0.5, margin: 2, margin_cut: 3}"]))
     trainer.write_policy(tmp_path)
-    game = Game(seed=3)
-    assert agents.load(f"{tmp_path}:simulations=8").act(game) in game.legal_actions()
-    info = json.loads((tmp_path / "checkpoint.json").read_text())["info"]
-    assert info["reward"]["margin_scale"] == 100.0
+    game, loaded = Game(seed=3), agents.load(f"{tmp_path}:simulations=8")
+    assert loaded.act(game) in game.legal_actions()
+    assert vars(loaded.dynamics) == vars(trainer.agent().dynamics)
+    assert loaded.dynamics.value_range == 2 * (0.5 + 2 * 3)
 
 
 @pytest.mark.slow

@@ -139,6 +139,7 @@ def test_a_state_that_no_pool_has_is_refused():
         ("added", 1),
         ("draws", -1),
         ("records", {"0": [2, 1]}),
+        ("records", {"0": [-0.5, 1]}),
         ("records", {"0": [0, math.inf]}),
     ):
         with pytest.raises(ValueError, match=r"snapshot|draws|won"):

@@ -9,6 +9,7 @@ from patchwork_env.agents.nmbr9.value import SCALE, evaluate, new_buffer, new_we
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.algorithms.td import nmbr9 as module
 from patchwork_env.learning.algorithms.td.config import SoloTd, SoloTdConfig
+from patchwork_env.learning.algorithms.td.learner import Positions
 from patchwork_env.learning.algorithms.td.nmbr9 import Nmbr9Value, Nmbr9ValueModule, _write_targets, rows_of
 from patchwork_env.learning.config import Schedule
 from patchwork_env.nmbr9 import Game
@@ -106,6 +107,14 @@ def test_module_computes_what_the_kernels_compute(weights, states):
     values = [evaluate(states, i, 0, weights, buffer) for i in range(len(states))]
     np.testing.assert_allclose(outputs, values, atol=1e-3)
     assert np.std(values) > 1
+    targets = np.random.default_rng(3).uniform(0, 60, len(states)).astype(np.float32)
+    losses, error = (
+        Nmbr9ValueModule(weights).losses(Positions(states, targets)),
+        np.mean((values - targets) ** 2),
+    )
+    expected = {"loss": error / SCALE**2, "error": np.sqrt(error)}
+    expected |= {"explained_variance": 1 - error / targets.var(ddof=1)}
+    assert {name: loss.item() for name, loss in losses.items()} == pytest.approx(expected, rel=1e-3)
 
 
 def test_gradients_of_tables_against_plain_pytorch(weights, states):

@@ -19,6 +19,7 @@ from patchwork_env.agents.patchwork.value.network import (
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.algorithms.td import patchwork as module
 from patchwork_env.learning.algorithms.td.config import Td, TdConfig
+from patchwork_env.learning.algorithms.td.learner import Positions
 from patchwork_env.learning.algorithms.td.patchwork import (
     Episodes,
     PatchworkValue,
@@ -171,6 +172,12 @@ def test_module_computes_what_the_kernels_compute(weights):
         margin, win = evaluate(states, i, integers, buffer)
         assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=0.4)
         assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=0.005)
+    targets = np.random.default_rng(3).uniform(0, 60, outputs.shape).astype(np.float32)
+    losses = PatchworkValueModule(weights).losses(Positions(states, targets))
+    found, margins = ((x[:, OWN_SCORE] - x[:, OTHER_SCORE]).astype(float) for x in (outputs, targets))
+    error = np.mean((found - margins) ** 2)
+    assert losses["margin_error"].item() == pytest.approx(np.sqrt(error), rel=1e-4)
+    assert losses["explained_variance"].item() == pytest.approx(1 - error / margins.var(ddof=1), rel=1e-3)
 
 
 @pytest.mark.parametrize(
