@@ -33,7 +33,7 @@ def make_network(seed=0):
     return PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
 
 
-@pytest.mark.parametrize("turns", [1, 40])
+@pytest.mark.parametrize("turns", [1, 2, 40])
 def test_examples_are_those_of_plain_play(turns, monkeypatch):
     """Every game is replayed: decisions, results of the search, and rewards."""
     env, network = games_before_their_last_choice(), make_network()
