@@ -15,14 +15,7 @@ from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_weights_file
 from patchwork_env.learning.commands import gauntlet as command
 from patchwork_env.learning.evaluation import gauntlet as module
 from patchwork_env.learning.evaluation import ratings
-from patchwork_env.learning.evaluation.gauntlet import (
-    POOL_FILE,
-    GauntletPool,
-    Member,
-    play_gauntlet,
-    read_pool,
-    standings_of,
-)
+from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, play_gauntlet, read_pool
 from patchwork_env.learning.evaluation.matches import play_matches
 
 ROOT = Path(__file__).parents[3]
@@ -71,7 +64,7 @@ def test_the_pool_is_as_it_was_frozen():
     protocol = {m.agent: (m.games, m.circles_per_block) for m in pool.members}
     assert protocol == dict.fromkeys(("random", "greedy", *FROZEN), (1000, 64)) | SEARCHES
     assert [member.rating for member in pool.members] == [108, 779, 1000, 1094, 1773, 2022, 2172]
-    contents = json.loads(POOL_FILE.read_text())
+    contents = json.loads(module.POOL_FILE.read_text())
     assert contents["format"] == "patchwork-env gauntlet pool"
     for member in contents["members"]:
         low, high = member["interval"]
@@ -159,11 +152,11 @@ def test_results_of_fewer_games_or_members_are_marked(small):
 
 def test_matches_of_others_give_a_rating_too(small):
     results = [play_matches(lowest, name, 20, seed=3) for name in ("random", "greedy")]
-    value = standings_of(results, SMALL).ratings.values[0]
+    value = module.standings_of(results, SMALL).ratings.values[0]
     assert value < 1000
-    assert standings_of(results[:1], SMALL).ratings.values[0] != value
+    assert module.standings_of(results[:1], SMALL).ratings.values[0] != value
     with pytest.raises(ValueError, match="ppo is not in gauntlet v2; its members: random, greedy"):
-        standings_of([play_matches(lowest, "ppo", 2)], SMALL)
+        module.standings_of([play_matches(lowest, "ppo", 2)], SMALL)
 
 
 # --- the command ------------------------------------------------------------------------------------------

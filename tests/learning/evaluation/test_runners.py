@@ -4,23 +4,16 @@ import pytest
 
 from patchwork_env.agents import BatchAgent, RandomAgent
 from patchwork_env.games import NMBR9, PATCHWORK
-from patchwork_env.learning.evaluation import playing
+from patchwork_env.learning.evaluation import playing, runners
 from patchwork_env.learning.evaluation.matches import play_matches
-from patchwork_env.learning.evaluation.runners import (
-    AGENT,
-    OPPONENT,
-    Match,
-    MatchBlock,
-    MatchRunner,
-    match_part,
-)
+from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchRunner, match_part
 
 AGENTS = RandomAgent(), RandomAgent()
 
 
 def runner(game, begin, end):
-    match = Match((0, 1), ("a", "b"), game, match_part(game).variants[0], 8, seed=3)
-    return MatchRunner(AGENTS, MatchBlock(match, begin, end))
+    match = runners.Match((0, 1), ("a", "b"), game, match_part(game).variants[0], 8, seed=3)
+    return MatchRunner(AGENTS, runners.MatchBlock(match, begin, end))
 
 
 def test_both_games_of_a_circle_begin_alike_and_the_agent_takes_each_seat():

@@ -288,11 +288,10 @@ def check_text(standings):
     heading, _, *rows = (
         [cell.strip() for cell in line.split("|")[1:-1]] for line in lines[len(lines) // 2 :]
     )
-    names, order = [standings.names[i] for i in standings.order], standings.order
-    assert heading[1:] == [row[0] for row in rows] == names
-    for k, row in enumerate(rows):
-        rates = [f"{100 * rate:.1f}" for rate in standings.win_rates[order[k], order]]
-        assert row[1:] == [*rates[:k], "-", *rates[k + 1 :]]
+    assert heading[1:] == [row[0] for row in rows] == [standings.names[i] for i in standings.order]
+    for i, row in zip(standings.order, rows, strict=True):
+        rates = [f"{100 * rate:.1f}" for rate in standings.win_rates[i, standings.order]]
+        assert row[1:] == ["-" if rate == "nan" else rate for rate in rates]
     worst = max(standings.as_dict()["matches"], key=lambda m: abs(m["expected_win_rate"] - m["win_rate"]))
     said = (
         f"{worst['agent']} against {worst['opponent']}: expected are {worst['expected_win_rate']:.1%} wins, "

