@@ -51,16 +51,6 @@ FOLDERS = (
 """The folders to mutate, each with an equal share. Pictures are left out, because people check them."""
 _ALWAYS = ("tests/test_same_seeds.py", "tests/test_hidden_information.py")
 """The tests that run last for all modules."""
-_COPIED = (
-    "patchwork_env",
-    "tests",
-    "configs",
-    "training",
-    "tools",
-    "examples",
-    "pyproject.toml",
-    "README.md",
-)
 _SECONDS = 300
 """The time limit of the tests of a mutant, in seconds."""
 
@@ -254,11 +244,8 @@ def is_caught(mutant: Mutant, clean: Path) -> bool:
 def run(mutants: list[Mutant], workers: int) -> dict[Mutant, bool]:
     """Whether each mutant is caught."""
     with tempfile.TemporaryDirectory() as base, ThreadPoolExecutor(workers) as threads:
-        clean = Path(base, "clean")
-        clean.mkdir()
-        for name in _COPIED:
-            source = PROJECT / name
-            (shutil.copytree if source.is_dir() else shutil.copy)(source, clean / name)
+        ignored = shutil.ignore_patterns(".git", ".venv*", "runs", "build", "dist", "_build")
+        clean = Path(shutil.copytree(PROJECT, Path(base, "clean"), ignore=ignored))
 
         def judge(mutant: Mutant) -> bool:
             caught = is_caught(mutant, clean)
