@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from patchwork_env.integrations.mcp.server import create_server
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.patchwork import Game
-from tests.integrations.mcp.test_session import WORD
+from tests.integrations.test_language_models import WORD
 
 pytestmark = pytest.mark.libraries
 
