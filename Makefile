@@ -173,15 +173,15 @@ figures: $(ready)  ## measure the figures of the pages again, without those that
 	$(python) -m tools.figures
 
 figures-all: $(VENV)-libraries/ready $(VENV)-jax/ready $(VENV)-older/ready  ## and those that take hours, and the pictures of the page
-	@$(MAKE) --no-print-directory figures
+	$(VENV)-libraries/bin/python benchmarks/interfaces.py --write
+	$(VENV)-older/bin/python benchmarks/interfaces.py --write
+	@$(MAKE) --no-print-directory figures  # writes the interfaces of this environment last
 	$(python) benchmarks/memory.py --write
 	$(python) benchmarks/maskable_ppo.py --write
 	$(python) benchmarks/champion.py --games 0 --self-play 200 --write
 	$(python) benchmarks/calibration.py --seed 20000 --workers 2 --write
 	$(python) benchmarks/sb3_budgets.py --write
 	$(python) benchmarks/install_sizes.py --write
-	$(VENV)-libraries/bin/python benchmarks/interfaces.py --write
-	$(VENV)-older/bin/python benchmarks/interfaces.py --write
 	$(VENV)-libraries/bin/python benchmarks/open_spiel_games.py --write
 	for game in patchwork nmbr9; do $(VENV)-libraries/bin/python benchmarks/torchrl_speed.py --game $$game --write; done
 	$(python) benchmarks/startup.py play --write
