@@ -102,7 +102,7 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 		-k evaluation_against tests/agents/patchwork/test_value.py tests/agents/nmbr9/test_value.py
 
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
-	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds
+	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds tests/bounds tests/agents
 
 mutants: $(ready)  ## see whether the tests find forty small faults in each folder (five hours)
 	$(python) -m tools.mutants
@@ -123,11 +123,11 @@ test-jax: $(VENV)-jax/ready  ## run the tests that need JAX and Pgx
 test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and all of environments
 	$(VENV)-older/bin/python -c "$(foreach name,$(imports_older),import $(name);)"
 	$(VENV)-older/bin/python -m pytest -m older
-	$(VENV)-older/bin/python $(pytest) tests/envs
+	$(VENV)-older/bin/python $(pytest) -m "not slow" tests/envs
 
 test-browser: $(VENV)-libraries/ready site  ## drive the page in Chromium, with a server and without, and the documents
 	@$(MAKE) --no-print-directory docs
-	$(VENV)-libraries/bin/python -m pytest -m browser
+	$(VENV)-libraries/bin/python -m pytest -m browser tests/browser
 
 # Other packages' warnings about each other are errors only with the versions of requirements.lock.
 test-resolution: $(ready)  ## run all tests with the oldest (or RESOLUTION=highest: newest) packages allowed

@@ -5,6 +5,6 @@
 error, or if its result is sound. ``MODULES`` of ``test_attacks`` lists the modules.
 
 ``ATTACKS`` of a module names its attacks, functions of a random generator that raise an error if something
-broke. Names in ``SLOW`` take too long for ``make test-all``. Attacks import heavy libraries when they run,
+broke. Names in ``SLOW`` get a tenth of the attempts. Attacks import heavy libraries when they run,
 since all modules are imported to list them.
 """

@@ -1,4 +1,4 @@
-"""Attempts of all attacks: a few of the fast ones, or as many as ``make test-attack`` sets."""
+"""Attempts of all attacks, as many as ``make test-attack`` sets: none in other runs of the tests."""
 
 import os
 import zlib
@@ -11,16 +11,15 @@ from tests.attack import arguments, configs, folders, interrupts, kills, service
 MODULES = (arguments, configs, folders, interrupts, kills, services, stored_games)
 ATTACKS = {name: attack for module in MODULES for name, attack in module.ATTACKS.items()}
 SLOW = {name for module in MODULES for name in getattr(module, "SLOW", ())}
-ATTEMPTS = os.environ.get("ATTACK_ATTEMPTS")
+ATTEMPTS = int(os.environ.get("ATTACK_ATTEMPTS", 0))
 SEED = int(os.environ.get("ATTACK_SEED", 0))
 
 
 def numbered():
-    """The attempts of attacks; slow ones have a tenth of them, and none without ``ATTACK_ATTEMPTS``."""
-    number = int(ATTEMPTS or 2)
+    """The attempts of attacks; slow ones have a tenth of them."""
     for name in sorted(ATTACKS):
-        some = (-(-number // 10) if ATTEMPTS else 0) if name in SLOW else number
-        yield from ((name, attempt) for attempt in range(some))
+        number = -(-ATTEMPTS // 10) if name in SLOW else ATTEMPTS
+        yield from ((name, attempt) for attempt in range(number))
 
 
 @pytest.mark.slow

@@ -27,8 +27,8 @@ _OPENINGS: dict[str, tuple[dict[str, Any], ...]] = {
 """Set-ups as the page asks for them."""
 _PEOPLE = {f"partner:level={level}": 2 for level in range(BEGINNER, CHAMPION + 1)}
 _CHOICES: dict[str, dict[str, int]] = {
-    "patchwork": {**_PEOPLE, "champion:instant": 5, "champion:fast": 1, "greedy": 1, "random": 1},
-    "nmbr9": {**_PEOPLE, "nmbr9_champion:instant": 5, "nmbr9_champion:fast": 3, "greedy": 1, "random": 1},
+    "patchwork": {**_PEOPLE, "champion:instant": 2, "champion:fast": 1, "greedy": 1, "random": 1},
+    "nmbr9": {**_PEOPLE, "nmbr9_champion:instant": 2, "nmbr9_champion:fast": 1, "greedy": 1, "random": 1},
 }
 """Agents, each with the number of games that it plays against itself."""
 _ANALYSED = {"patchwork": "champion:instant", "nmbr9": "nmbr9_champion:fast"}
