@@ -58,6 +58,8 @@ ROWS = {
     "alphazero_60min": Row("alphazero", 3, (*PATCHWORK, "total_steps=14_700_000")),
     "nmbr9_quick": Row("nmbr9_quick", 5, NMBR9),
     "nmbr9": Row("nmbr9", 3, NMBR9),
+    "nmbr9_ppo": Row("nmbr9_ppo", 5, ("threads=1", *NMBR9)),
+    "nmbr9_maskable_ppo": Row("nmbr9_maskable_ppo", 5, ("threads=1", *NMBR9)),
 }
 
 
