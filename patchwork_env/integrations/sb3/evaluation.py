@@ -112,7 +112,6 @@ class EvaluationCallback(BaseCallback):
         is_new = self._turns > (self.results[-1][0] if self.results else 0)
         if is_new and self._rollouts % self._every == 0:
             self._evaluate()
-            self._began = self._played(), perf_counter()
 
     def _count(self) -> None:
         """Add the turns and the minutes since training began or was counted."""
@@ -138,3 +137,5 @@ class EvaluationCallback(BaseCallback):
             if self.verbose:
                 print(f"after {self.model.num_timesteps:,} decisions, {result.summary()}")
         self.logger.dump(self.model.num_timesteps)  # otherwise they are logged with the next rollout
+        if self._began is not None:
+            self._began = self._played(), perf_counter()  # evaluating is no training

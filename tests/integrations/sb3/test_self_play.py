@@ -149,6 +149,25 @@ def test_a_training_that_is_cut_off_is_written_with_the_weights_that_it_has(tmp_
     assert_last_is_of(callback, model)
 
 
+def test_files_written_during_training_add_no_minutes(tmp_path, monkeypatch):
+    class Writes(BaseCallback):
+        def _on_step(self):
+            return True
+
+        def _on_rollout_end(self):
+            callback.write_training(tmp_path, "mine")
+
+    def slow_opponent(game):
+        seconds.append(seconds[-1] + 1)
+        return game.legal_actions()[0]
+
+    seconds = [0]
+    monkeypatch.setattr("patchwork_env.integrations.sb3.evaluation.perf_counter", lambda: seconds[-1])
+    callback = EvaluationCallback([slow_opponent], every=9, games=2)
+    make_model(SelfPlayVecEnv(8, seed=1)).learn(256, [callback, Writes()])
+    assert [minutes for _, minutes, _ in callback.results] == [0, 0]
+
+
 def test_evaluations_are_printed(capsys):
     callbacks = [EvaluationCallback(["random"], games=2, every=1, verbose=level) for level in (0, 1)]
     make_model(DummyVecEnv([lambda: gymnasium.make("patchwork_env:Patchwork-v0")])).learn(16, callbacks)
