@@ -131,7 +131,7 @@ def figures_of(task: Task, comparison: Comparison) -> Figures:
             lowest=round(float(own.min()), 4),
             highest=round(float(own.max()), 4),
             steps=round(float(np.mean([run.last.steps for run in group.runs]))),
-            minutes=round(float(np.mean([run.last.minutes for run in group.runs])), 1),
+            minutes=round(float(np.median([run.last.minutes for run in group.runs])), 1),
             machine=group.runs[0].made_with("machine"),
         )
     return found
