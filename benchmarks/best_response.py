@@ -35,11 +35,12 @@ def network_of(spec: str) -> PolicyNetwork:
     return agent.network
 
 
-def best_response(opponent: str, start: str | None, steps: int, seed: int, games: int) -> MatchResult:
+def best_response(
+    opponent: str, start: PolicyNetwork | None, steps: int, seed: int, games: int
+) -> MatchResult:
     """Return the match of a policy with the opponent, after a number of decisions against it."""
     reward = Reward(outcome=1.0, margin=1.0, margin_scale=40.0, margin_cut=1.0)
     env = SelfPlayVecEnv(64, opponent, seed=seed, rewards=reward)
-    network = network_of(start) if start else None
     model = MaskablePPO(
         PatchworkPolicy,
         env,
@@ -50,10 +51,10 @@ def best_response(opponent: str, start: str | None, steps: int, seed: int, games
         gae_lambda=0.9,
         learning_rate=lambda left: 1e-4 * 10**left,
         seed=seed,
-        policy_kwargs={"network": network.config.model_dump()} if network else {},
+        policy_kwargs={"network": start.config.model_dump()} if start else {},
     )
-    if network:
-        cast(PatchworkPolicy, model.policy).network.load_state_dict(network.state_dict())
+    if start:
+        cast(PatchworkPolicy, model.policy).network.load_state_dict(start.state_dict())
     return evaluate(model.learn(steps), opponent, games)
 
 
@@ -70,11 +71,10 @@ def main() -> None:
     add_write_option(parser)
     options = parser.parse_args()
     torch.set_num_threads(1)  # more threads are slower with networks of this size
+    start = network_of(options.start) if options.start else None
     results = []
     for seed in options.seeds:
-        results.append(
-            result := best_response(options.opponent, options.start, options.steps, seed, options.games)
-        )
+        results.append(result := best_response(options.opponent, start, options.steps, seed, options.games))
         low, high = result.interval
         print(f"seed {seed}: wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})", flush=True)
     if options.write:
