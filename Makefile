@@ -102,7 +102,7 @@ coverage: $(ready)  ## run the tests of the rules without compilation: every lin
 		-k evaluation_against tests/agents/patchwork/test_value.py tests/agents/nmbr9/test_value.py
 
 test-bounds: $(ready)  ## play and train with bounds checks in all compiled code
-	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds tests/bounds tests/agents
+	NUMBA_BOUNDSCHECK=1 $(python) $(pytest) -m bounds
 
 mutants: $(ready)  ## see whether the tests find forty small faults in each folder (five hours)
 	$(python) -m tools.mutants
@@ -120,7 +120,7 @@ test-jax: $(VENV)-jax/ready  ## run the tests that need JAX and Pgx
 	$(VENV)-jax/bin/python -c "$(foreach name,$(imports_jax),import $(name);)"
 	$(VENV)-jax/bin/python $(pytest) -m jax
 
-test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and all of environments
+test-older: $(VENV)-older/ready  ## run those with Ray, OpenEnv and AgileRL, which need older versions, and those of environments
 	$(VENV)-older/bin/python -c "$(foreach name,$(imports_older),import $(name);)"
 	$(VENV)-older/bin/python -m pytest -m older
 	$(VENV)-older/bin/python $(pytest) -m "not slow" tests/envs
