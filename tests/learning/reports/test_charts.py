@@ -52,13 +52,10 @@ def series(*heights):
     return Series("one", Curve.of((100 * k, height, None) for k, height in enumerate(heights)), 0)
 
 
-def test_ticks_are_round():
+def test_ticks_are_round_and_numbers_are_short():
     assert ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     assert ticks(-3.2, 11) == pytest.approx([-5, 0, 5, 10, 15])
     assert ticks(0.0012, 0.0013) == pytest.approx([0.0012, 0.00122, 0.00124, 0.00126, 0.00128, 0.0013])
-
-
-def test_numbers_are_short():
     values, texts = (0, 1e-13, -1.5, 9999, 1e4, 1e6, 2.5e9), "0 0 -1.5 9999 10k 1M 2.5G"
     assert " ".join(map(number, values)) == texts
 
@@ -89,6 +86,9 @@ def test_curves_lie_where_the_axes_say():
     assert axis[2] == "steps"
     places = marks(chart, "middle")
     assert [(x, text) for x, _, text in (places[0], places[-1])] == [(LEFT, "0"), (right, "200")]
+    assert "legend" not in chart  # the title says what a single curve is
+    flat = marks(draw("title", "steps", [series(0.0, 0.0)], is_share=True), "end")
+    assert [flat[0][2], flat[-2][2]] == ["0%", "100%"]
 
 
 def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones():

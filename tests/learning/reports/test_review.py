@@ -1,6 +1,7 @@
 """Reviews of games: the searches' figures, the costliest moves, the files, and errors that name the move."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -20,6 +21,8 @@ from patchwork_env.learning.reports.review import (
     PLAYED,
     POINTS,
     accuracy,
+    line_text,
+    loss_texts,
     move_accuracy,
     name_of,
     read_game,
@@ -101,9 +104,13 @@ def test_moves_lose_the_step_from_one_evaluation_to_the_next():
     assert better > 5
 
 
-def test_names_of_losses():
+def test_names_and_texts_of_losses_and_lines_of_play():
     names = {-0.3: None, 0.049: None, 0.05: "inaccuracy", 0.1: "mistake", 0.19: "mistake", 0.2: "blunder"}
     assert {loss: name_of(loss) for loss in names} == names
+    verdict, losses = reviewed().verdicts[0], ((1.26, -0.1), (0.04, 0.0004))
+    texts = [loss_texts(replace(verdict, margin_loss=points, win_loss=win)) for points, win in losses]
+    assert texts == [("-1.3", "+10.0%"), ("0.0", "0.0%")]
+    assert [line_text("abc", most) for most in (3, 2)] == ["a b c", "a b ..."]
 
 
 def test_accuracy_is_full_without_losses_and_falls_with_each():
@@ -195,8 +202,11 @@ def test_figures(out, result):
 def test_page(out, result):
     page = Page((out / PAGE).read_text(encoding="utf-8"))
     assert "game.txt" in page.text
-    *heights, _ = [text for _, _, text in marks(page.source.partition("</figure>")[0], "end")]
+    margins, wins, _ = page.source.split("</figure>", 2)
+    *heights, _ = [text for _, _, text in marks(margins, "end")]
     assert float(heights[0]) == -float(heights[-1]) < 0
+    *heights, _ = [text for _, _, text in marks(wins, "end")]
+    assert (heights[0], heights[-1]) == ("0%", "100%")
     check_nothing_has_to_be_loaded(page)
     for verdict, evaluation in zip(result.verdicts, result.evaluations[1:], strict=True):
         assert f"{verdict.number} {verdict.player} {verdict.move} {evaluation.margin:+.1f} " in page.text
@@ -256,11 +266,8 @@ def test_other_errors(spec, tmp_path, capsys):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["bytes", "file", "game.txt"]
 
 
-def test_games_that_editors_of_windows_have_stored(tmp_path):
+def test_the_example_is_a_finished_game_and_games_that_windows_has_stored_are_read(tmp_path, pytestconfig):
     path = tmp_path / "game.txt"
     path.write_text(finished().notation(), encoding="utf-8-sig", newline="\r\n")
     assert read_game(path).history == finished().history
-
-
-def test_the_example_is_a_finished_game(pytestconfig):
     assert read_game(pytestconfig.rootpath / "examples" / "game.txt").is_over
