@@ -134,12 +134,12 @@ def test_curves_are_means_over_what_all_runs_have(runs, found, tmp_path, monkeyp
     np.testing.assert_allclose(curve.values, 0.4)  # the first evaluation of one, the last of the other
     (bar,) = drawn(together, monkeypatch)[1].collections
     np.testing.assert_allclose(bar.get_segments(), [[(2.0, end) for end in curve.interval(0)]])
+    assert len(drawn(together, monkeypatch)[1].get_lines()) == 4  # curve, point, both ends of the bar
     paces = [write_run(tmp_path / f"{k}", (0.1, 0.5, 0.9), seed=k, speed=1000 - 200 * k) for k in (0, 1)]
     uneven = compared(*paces)  # evaluated after 1, 2 and 3, and after 1.25, 2.5 and 3.75 minutes
     panels = drawn(uneven, monkeypatch)
-    for axis, axes, places in zip(
-        comparisons.AXES, panels, ([1e3, 2e3, 3e3], np.linspace(1.25, 3, 4)), strict=True
-    ):
+    grids = [1e3, 2e3, 3e3], np.linspace(1.25, 3, 4)
+    for axis, axes, places in zip(comparisons.AXES, panels, grids, strict=True):
         curve = uneven.learning_curve(uneven.groups[0], "greedy", axis)
         np.testing.assert_allclose(curve.places, places)
         np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.transpose(curve[:2]))
@@ -205,8 +205,8 @@ def test_several_opponents_and_odd_names(tmp_path, capsys):
     assert any(name in text for text in texts)
     # Runs count as wholes, and points against different opponents are not put together.
     assert (float(together["lowest"]), float(together["highest"])) == pytest.approx((0.5, 0.7))
-    points = compare([read_result(folder) for folder in folders], metric="score_difference")
-    assert [row[1] for row in summary_table(points).rows] == [*opponents]
+    assert main([*map(str, folders), "--metric", "score_difference", "--format", "csv"]) == 0
+    assert [row["against"] for row in rows(capsys.readouterr().out)] == [*opponents]
 
 
 def test_nmbr9_counts_points(runs):
@@ -262,7 +262,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
         assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
     result = read_result(files[5])
     assert repr(result) == "<RunResult: plain, seed 0, 2 evaluations>"
-    assert write_result(result, tmp_path / "again").read_bytes() == files[5].read_bytes()
+    assert write_result(result, tmp_path / "again" / "here").read_bytes() == files[5].read_bytes()
     assert result.configuration == yaml.safe_load((runs[5] / "config.yaml").read_text())
     assert "exists already: give another --export, or replace it with" in refused(capsys, runs[0], *export)
     assert main([str(runs[0]), *export, "--overwrite"]) == 0
