@@ -321,8 +321,13 @@ def test_errors_are_attributed_to_the_agent_that_raises_them(name, said, place, 
 
 
 def test_the_picture_names_its_axis_and_the_agents(small):
-    (axes,) = plots._ratings_figure(Tournament.enter(("random", "greedy"), 4).play(small)).axes
+    standings = Tournament.enter(("random", "greedy"), 4).play(small)
+    (axes,) = plots._ratings_figure(standings).axes
     assert axes.get_ylabel() == "rating, Elo points, with 95% interval"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "random"]
     (arrow,) = (line for line in axes.get_lines() if line.get_marker() == "^")  # greedy won all games
-    assert arrow.get_xydata().tolist() == [[0, axes.get_lines()[0].get_ydata()[0] + 60]]
+    (fixed, _), (value, (low, _)) = zip(*standings.ratings[:2], strict=True)
+    assert arrow.get_xydata().tolist() == [[0, value + 60]]
+    ends = [bar.get_segments()[0][:, 1].tolist() for bar in axes.collections]
+    assert ends == [pytest.approx([low, value + 60]), [fixed, fixed]]
+    assert axes.figure.get_size_inches().tolist() == [1.6 + 2 * 0.6, 4]
