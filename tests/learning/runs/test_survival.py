@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import json
 import os
 import select
@@ -156,9 +157,8 @@ def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, c
     output, errors = capfd.readouterr()
     assert "SIGTERM: stops after this step; send it again to stop at once" in errors
     first = checkpoint(run, 0)
-    assert (
-        f"stopped at once by SIGTERM: everything after {first} is lost\nresume with --resume {run}" in output
-    )
+    lost = f"stopped at once by SIGTERM: everything after {first} is lost"
+    assert f"{lost}\nresume with --resume {run}" in output
     assert same_runs.checkpoints_of(run) == [first]
 
 
@@ -422,16 +422,21 @@ def test_locks_need_nothing_that_only_unix_has(monkeypatch):
 
 
 def test_a_run_is_in_use_while_it_trains(config, tmp_path, monkeypatch, capsys):
-    run = tmp_path / "run"
+    """By then, a pipe of its output has told where it is."""
+    run, pipe, told = tmp_path / "run", io.TextIOWrapper(io.BytesIO()), []
 
     def resume_meanwhile(*_):
+        told.append(pipe.buffer.getvalue().decode())
         monkeypatch.setattr(PpoTrainer, "step", killed)
         assert same_runs.resume_run(run) == 2
         raise Killed
 
-    monkeypatch.setattr(PpoTrainer, "step", resume_meanwhile)
-    with pytest.raises(Killed):
-        same_runs.start_run(config, run)
+    monkeypatch.setattr(sys, "stdout", pipe)
+    for begin in (lambda: same_runs.start_run(config, run), lambda: same_runs.resume_run(run)):
+        monkeypatch.setattr(PpoTrainer, "step", resume_meanwhile)
+        with pytest.raises(Killed):
+            begin()
+    assert [f"new run in {run}; " in told[0], f"resuming from {run}" in told[1]] == [True, True]
     assert f"{run} is in use: another process works there" in capsys.readouterr().err
 
 

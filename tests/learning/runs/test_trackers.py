@@ -9,12 +9,12 @@ import threading
 from importlib.machinery import ModuleSpec
 from itertools import product
 from operator import attrgetter
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import pytest
 
 from patchwork_env.learning.commands import train
-from patchwork_env.learning.config import load_config
+from patchwork_env.learning.config import flattened, load_config
 from patchwork_env.learning.runs import loggers
 from patchwork_env.learning.runs.loggers import SERVICES, Log
 
@@ -74,6 +74,22 @@ def test_a_service_that_fails_is_told_once_and_stops_nothing(config, tmp_path, c
     assert threading.active_count() <= before
 
 
+def test_services_get_the_name_and_the_settings_of_a_run_and_know_it_again(config, tmp_path, clients):
+    run = tmp_path / "run"
+    assert train_with(config, run, "[wandb, mlflow]") == 0
+    assert train.main(["--resume", str(run)]) == 0
+    (first, again), mlflow = (one.kwargs for one in clients["wandb"].init.call_args_list), clients["mlflow"]
+    settings = first["config"]
+    expected = {"name": "run", "dir": run, "resume": "allow", "project": "patchwork-env", "config": settings}
+    assert first == expected | {"id": first["id"], "allow_val_change": True, "settings": {"console": "off"}}
+    assert again["id"] == known_run(run, "wandb")
+    assert flattened(settings).items() >= {"seed": 5, "ppo.epochs": 1, "made_with.steps": 0}.items()
+    starts = [call(run_id=known, run_name="run") for known in (None, known_run(run, "mlflow"))]
+    assert mlflow.start_run.call_args_list == starts
+    mlflow.set_experiment.assert_called_with("patchwork-env")
+    mlflow.log_params.assert_called_once_with(flattened(settings))
+
+
 def test_a_service_that_does_not_answer_is_left_behind(tmp_path, clients, monkeypatch, capsys):
     answer = threading.Event()
     clients["wandb"].init.side_effect = lambda **named: answer.wait() and None
@@ -99,15 +115,9 @@ def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys
 
 
 def test_trackers_are_a_name_or_several_or_none(config):
-    several, default = ("tensorboard", "wandb"), ("tensorboard",)
-    assert load_config(config).tracker == default
-    for given, trackers in (
-        ("wandb", ("wandb",)),
-        ("[tensorboard, wandb]", several),
-        ("none", ()),
-        ("[]", ()),
-    ):
-        assert load_config(config, [f"tracker={given}"]).tracker == trackers
+    assert load_config(config).tracker == ("tensorboard",)
+    named = {"wandb": ("wandb",), "[tensorboard, wandb]": ("tensorboard", "wandb"), "none": (), "[]": ()}
+    assert {given: load_config(config, [f"tracker={given}"]).tracker for given in named} == named
     config.write_text("tracker:")
     assert load_config(config).tracker == ()
 
