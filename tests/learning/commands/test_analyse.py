@@ -76,10 +76,7 @@ def test_probabilities_of_searches_are_never_0_or_100_percent():
         (["odd.txt"], "odd.txt: the text begins with 'garbage'; a game in notation begins with patchwork/1"),
         (["over.txt"], "the game is over; there is no move to analyse"),
         (["game.txt", "--moves", "51"], "--moves is 51; allowed are 1 to 50"),
-        (
-            ["game.txt", "--threads", "0"],
-            "'threads' of agent 'champion' is '0'; it must be an integer of 1 to",
-        ),
+        (["game.txt", "--threads", "0"], "'threads' of agent 'champion' is '0'; it must be an integer of 1 "),
         (["game.txt", "--overwrite"], "--overwrite would have no effect: "),
         (["game.txt", "--json", "odd.txt"], "odd.txt exists already: give another --json"),
         (["game.txt", "--json", "none/a.json"], "there is no folder none for a.json"),

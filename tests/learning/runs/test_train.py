@@ -6,8 +6,7 @@ import hashlib
 import itertools
 import json
 import platform
-import re
-from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -132,25 +131,16 @@ def test_checkpoints_by_the_clock(config, tmp_path, monkeypatch):
     assert list(checkpoint_folders(run)) == [0, 192, 256, 384, 448]
 
 
-def test_a_checkpoint_as_an_opponent_and_the_automatic_device(config, finished, tmp_path, capsys):
+def test_a_checkpoint_as_an_opponent_and_the_automatic_device(config, finished, tmp_path, capsys, request):
     spec, run = str(finished / "final"), tmp_path / "run"
-    with threads_of_pytorch(3):
-        evaluation = f"evaluation={{every: 1, final_games: 2, opponents: [{spec}]}}"
-        assert start_run(config, run, "total_steps=65", evaluation, "device=auto") == 0
-        assert torch.get_num_threads() == 3  # the run had one
+    request.addfinalizer(partial(torch.set_num_threads, torch.get_num_threads()))
+    torch.set_num_threads(3)
+    evaluation = f"evaluation={{every: 1, final_games: 2, opponents: [{spec}]}}"
+    assert start_run(config, run, "total_steps=65", evaluation, "device=auto") == 0
+    assert torch.get_num_threads() == 3  # the run had one
     assert f"evaluation/win_rate_against_{spec}" in metrics_of(run)[-1]
     assert ", the best of 2 that were measured again: " in capsys.readouterr().out
     assert load_config(run / "config.yaml").device == "auto"
-
-
-@contextmanager
-def threads_of_pytorch(number):
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_a_folder_that_was_named_is_never_another(config, tmp_path, capsys):
@@ -230,15 +220,13 @@ def test_explain(capsys):
     assert "ppo.clip_range = 0.2   (number, above 0, below 1)\n    Largest distance " in said
     assert "total_steps = 1000000   (integer, at least 1, at most 9000000000)\n" in said
     assert "solo_td.ema_decay = 0.998" in explain(["solo_td"])
+    assert "league.choice = hard   (uniform | hard | even)\n" in explain(["league"])
+    assert "device = cpu   (cpu)\n" in explain(["td"])
     assert "ppo." not in explain(["solo_td"]) + explain()
     named = {line.partition(" ")[0] for line in explain(["gamma"]).splitlines() if line[0] != " "}
     assert named == {"maskable_ppo.gamma", "ppo.gamma"}
     assert "algorithm = ppo   (alphazero | maskable_ppo | ppo | " in explain(["algorithm"])
     assert "device = cpu   (string)" in explain()  # as the default algorithm has it, not td
-    for name, hint in (
-        ("ppo.lr", "did you mean 'learning_rate'?"),
-        ("discount", "did you mean 'gamma'?"),
-        ("gama", "did you mean 'gamma'?"),
-    ):
-        with pytest.raises(ConfigError, match=re.escape(f"{name}: there is no such key; {hint}")):
+    for name, near in {"ppo.lr": "learning_rate", "discount": "gamma", "gama": "gamma"}.items():
+        with pytest.raises(ConfigError, match=rf"{name}: there is no such key; did you mean '{near}'\?"):
             explain([name])
