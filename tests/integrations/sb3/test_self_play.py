@@ -247,7 +247,10 @@ class Centred(VecEnvWrapper):
         return observations - 0.5, *others
 
 
-def test_models_that_see_changed_observations_have_no_agent(tmp_path):
+def test_observations_that_were_changed_are_refused_by_the_policy_and_by_agents(tmp_path):
+    for game in ("patchwork", "nmbr9"):
+        with pytest.raises(ValueError, match="PatchworkPolicy reads observations as they are"):
+            make_model(VecNormalize(SelfPlayVecEnv(2, game=game))).learn(2)
     for changing in (VecNormalize(SelfPlayVecEnv(2)), Centred(SelfPlayVecEnv(2))):
         model = make_model(VecCheckNan(changing), "MlpPolicy", net_arch=[8])
         with pytest.raises(ValueError, match=f"learned within {type(changing).__name__}"):
@@ -265,12 +268,6 @@ def test_models_that_see_changed_observations_have_no_agent(tmp_path):
         as_agent(make_model(VecNormalize(SelfPlayVecEnv(2), norm_obs=False), policy, **options).learn(2))
 
 
-@pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
-def test_the_policy_refuses_observations_that_were_changed(game):
-    with pytest.raises(ValueError, match="PatchworkPolicy reads observations as they are"):
-        make_model(VecNormalize(SelfPlayVecEnv(2, game=game))).learn(2)
-
-
 def test_the_league_outlives_environment_and_model():
     callback = SelfPlayCallback(fraction=0.5, fixed_fraction=0.25, snapshot_every=1, opponents=1)
     for _ in range(2):
@@ -279,12 +276,6 @@ def test_the_league_outlives_environment_and_model():
     assert list(callback.pool.snapshots) == [0, 1]
     assert env.opponents[0].policy is model.policy
     assert names_of_opponents(env)[-1] == "greedy"
-
-
-def test_self_play_needs_opponents():
-    model = make_model(SelfPlayVecEnv(2, game="nmbr9"))
-    with pytest.raises(ValueError, match="one for a single player; self-play needs a SelfPlayVecEnv"):
-        model.learn(4, SelfPlayCallback())
 
 
 @pytest.mark.parametrize(
@@ -302,9 +293,11 @@ def test_wrong_options(options, kind, message):
         SelfPlayCallback(**options)
 
 
-def test_other_objects_are_not_models():
+def test_other_objects_are_not_models_and_self_play_needs_opponents():
     with pytest.raises(ValueError, match="'greedy' is not a MaskablePPO or a policy of one"):
         as_agent("greedy")
+    with pytest.raises(ValueError, match="one for a single player; self-play needs a SelfPlayVecEnv"):
+        make_model(SelfPlayVecEnv(2, game="nmbr9")).learn(4, SelfPlayCallback())
     assert evaluate(agents.load("greedy"), "random", games=2).agent == "greedy"
 
 
@@ -350,8 +343,12 @@ def test_mistakes_with_the_policy():
 
 
 def test_the_policy_is_saved_by_itself(tmp_path):
-    policy = make_model(SelfPlayVecEnv(2, seed=1)).policy
+    of_optimizer = {"optimizer_class": torch.optim.SGD, "optimizer_kwargs": {"momentum": 0.5}}
+    policy = make_model(SelfPlayVecEnv(2, seed=1), network=SIZES, **of_optimizer).policy
     policy.save(tmp_path / "policy.pth")
     twin = PatchworkPolicy.load(tmp_path / "policy.pth")
+    for each in (policy, twin):
+        assert type(each.optimizer) is torch.optim.SGD
+        assert each.optimizer.defaults["momentum"] == 0.5
     assert twin.network.config == policy.network.config
     assert (twin.network.value.weight == policy.network.value.weight).all()

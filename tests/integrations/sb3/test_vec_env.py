@@ -320,29 +320,21 @@ def test_wrong_options(options, message):
 # --- algorithms --------------------------------------------------------------------------------------------
 
 
+BUFFER, ROLLOUT = {"buffer_size": 8}, {"n_steps": 4, "batch_size": 12}
+
+
 @pytest.mark.parametrize(
-    ("algorithm", "options"),
-    [
-        (A2C, {}),
-        (DQN, {"buffer_size": 8}),
-        (PPO, {"n_steps": 4, "batch_size": 12}),
-        (QRDQN, {"buffer_size": 8}),
-        (TRPO, {"n_steps": 4, "batch_size": 12}),
-    ],
+    ("algorithm", "options"), [(A2C, {}), (DQN, BUFFER), (PPO, ROLLOUT), (QRDQN, BUFFER), (TRPO, ROLLOUT)]
 )
 def test_algorithms_without_masks_are_told_of_maskable_ppo(algorithm, options):
+    env, sizes = SelfPlayVecEnv(3, seed=1), {"net_arch": [2]}
     with pytest.raises(IllegalActionError, match=r"masks.*MaskablePPO"):
-        algorithm(
-            "MlpPolicy", SelfPlayVecEnv(3, seed=1), seed=1, policy_kwargs={"net_arch": [2]}, **options
-        ).learn(24)
+        algorithm("MlpPolicy", env, seed=1, policy_kwargs=sizes, **options).learn(24)
 
 
-def test_the_policy_is_for_maskable_ppo():
+def test_the_policy_is_for_maskable_ppo_and_names_what_is_near_a_misspelt_keyword():
     with pytest.raises(UnknownOptionError, match=r"masks.*MaskablePPO"):
-        PPO(PatchworkPolicy, SelfPlayVecEnv(3), n_steps=4, batch_size=12)
-
-
-def test_a_misspelt_keyword_of_the_policy_is_named_with_the_nearest():
+        PPO(PatchworkPolicy, SelfPlayVecEnv(3), **ROLLOUT)
     with pytest.raises(UnknownOptionError, match="'thread'; did you mean 'threads'"):
         MaskablePPO(PatchworkPolicy, SelfPlayVecEnv(2), policy_kwargs={"thread": 2})
 
