@@ -254,7 +254,9 @@ def test_the_command_records_what_the_function_does(tmp_path, monkeypatch, capsy
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "command"))
     words = ["--games", "4", "--id", "aa/same-v0", "--seed", "5", "--rewards", "margin"]
     assert cli.main(["dataset", *agents, *words]) == 0
-    assert capsys.readouterr().out.startswith("aa/same-v0: 8 episodes with ")
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("aa/same-v0: 8 episodes with ")
+    assert last.endswith(f" MB in {tmp_path / 'command' / 'aa' / 'same-v0' / 'data'}")
     assert files(tmp_path / "function") == files(tmp_path / "command")
 
 

@@ -250,6 +250,7 @@ def test_serves_until_ctrl_c():
         (["--set", "penalti=1"], "there is no option 'penalti'; did you mean 'penalty'?"),
         (["--set", "penalty"], "'penalty' is not a setting such as 'penalty=0.2'"),
         (["--idle-seconds", "0"], "idle_seconds is 0"),
+        (["--sessions", "0"], "sessions is 0"),
         (["--opponent", "gredy"], "there is no agent 'gredy'"),
     ],
 )
