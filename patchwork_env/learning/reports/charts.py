@@ -61,13 +61,13 @@ def draw(
     the ends of the vertical axis; by default those of the curves.
     """
     curves = [one._replace(curve=thinned(one.curve)) for one in series]
-    last = max(float(one.curve.places.max()) for one in curves)
+    last = max(float(one.curve.places.max()) for one in curves) or 1.0
     if y_range is None:
         heights = np.concatenate([values for one in curves for values in one.curve[1:]])
         lowest, highest = float(np.nanmin(heights)), float(np.nanmax(heights))
         y_range = (0.0, highest or 1.0) if is_share else (lowest, highest)
     y_marks = ticks(*y_range)
-    to_x = _scale((0.0, last or 1.0), (LEFT, WIDTH - RIGHT))
+    to_x = _scale((0.0, last), (LEFT, WIDTH - RIGHT))
     to_y = _scale((y_marks[0], y_marks[-1]), (HEIGHT - BOTTOM, TOP))
     write = percentage if is_share else number
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
@@ -75,7 +75,7 @@ def draw(
     for mark in y_marks:
         y = round(to_y(mark), 1)
         parts += [f'<path class="grid" d="M{LEFT} {y}H{right}"/>', _text(LEFT - 6, y + 4, "end", write(mark))]
-    for mark in ticks(0.0, max(last, 1e-9)):
+    for mark in ticks(0.0, last):
         x = round(to_x(mark), 1)
         if x <= right + 0.5:
             parts.append(f'<path class="axis" d="M{x} {bottom}v4"/>')

@@ -87,8 +87,9 @@ def test_curves_lie_where_the_axes_say():
     places = marks(chart, "middle")
     assert [(x, text) for x, _, text in (places[0], places[-1])] == [(LEFT, "0"), (right, "200")]
     assert "legend" not in chart  # the title says what a single curve is
-    flat = marks(draw("title", "steps", [series(0.0, 0.0)], is_share=True), "end")
-    assert [flat[0][2], flat[-2][2]] == ["0%", "100%"]
+    point = draw("title", "steps", [series(0.0)], is_share=True)
+    assert [marks(point, "end")[k][2] for k in (0, -2)] == ["0%", "100%"]
+    assert [text for _, _, text in marks(point, "middle")] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
 
 
 def test_bands_go_along_the_upper_bounds_and_back_along_the_lower_ones():
