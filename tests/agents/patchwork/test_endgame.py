@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from patchwork_env.agents import GreedyAgent
+from patchwork_env.agents.patchwork.endings import moves
 from patchwork_env.agents.patchwork.endings.loose import list_loose_choices, loosen, play
 from patchwork_env.agents.patchwork.endings.moves import PROSPECTS, coverable, most_gain, write_prospects
 from patchwork_env.agents.patchwork.endings.solver import (
@@ -33,6 +34,7 @@ from tests.patchwork.endings import (
     random_action,
     value_of,
 )
+from tests.patchwork.naive import INCOME_SPACES
 
 pytestmark = pytest.mark.bounds
 
@@ -134,8 +136,10 @@ def test_the_budget_is_kept_and_the_state_left_as_it_was():
         assert game.to_bytes() == before
         assert SOLVER.buffers.evaluations[0] <= budget + MAX_LEGAL_ACTIONS + 2
         assert is_solved or (value, action) == (0, NO_ACTION)
-    found = solve((game := Game(seed=1)).state, 0, 20, SOLVER, False), SOLVER.buffers.evaluations[0]
-    assert found == ((False, 0, NO_ACTION), 1 + len(game.legal_actions()))  # two quilts, then the placements
+    game = Game(seed=1)
+    for only_outcome in (False, True):  # two quilts, then the placements
+        found = solve(game.state, 0, 20, SOLVER, only_outcome), SOLVER.buffers.evaluations[0]
+        assert found == ((False, 0, NO_ACTION), 1 + len(game.legal_actions()))
 
 
 def test_attempts_that_fail_prove_nothing():
@@ -164,6 +168,50 @@ def test_coverable_cells_are_those_of_all_placements():
             upper, lower = coverable(patch, *words)
             found = int(upper) | int(lower) << 18
             assert {divmod(bit, 9) for bit in range(81) if found >> bit & 1} == cells
+
+
+SQUARES = [sum(127 << 9 * row + left for row in range(top, top + 7)) for top in range(3) for left in range(3)]
+
+
+def judged(game, action):
+    """Return the estimated gain of a move, and the quilt after it, as bits: empty cells, live cells, squares.
+
+    The last are the cells of all squares that may still be completed; -1 if the move takes the bonus tile.
+    """
+    after, player, own = game.clone(), game.current_player, np.zeros(1, PROSPECTS)
+    after.play(action)
+    write_prospects(after.state, 0, player, False, own, 0)
+    empty, live = (int(own[name][0, 0]) | int(own[name][0, 1]) << 18 for name in ("empty", "live"))
+    marks = sum(mark > after.positions[player] for mark in INCOME_SPACES)
+    worths = [g.scores()[player] + g.incomes[player] * marks - g.positions[player] for g in (game, after)]
+    squares = -1 if after.bonus_owner == player != game.bonus_owner else 0
+    for square in SQUARES if after.bonus_owner is None else ():
+        squares |= square if (empty & ~live & square).bit_count() <= own["specials"][0] else 0
+    return worths[1] - worths[0] + (live.bit_count() / 4 if action else 0), empty, live, squares
+
+
+def dominates(one, other, bonus_is_free):
+    """Whether the first of two moves makes a quilt that is at least as good, by the proved conditions."""
+    (_, empty, _, squares), (_, other_empty, other_live, other_squares) = one, other
+    is_later = other_squares < 0 or other_squares & empty & ~other_empty
+    return not other_live & ~empty and not (bonus_is_free and squares >= 0 and is_later)
+
+
+def test_all_placements_but_dominated_ones_are_listed_by_their_estimated_gains():
+    rng, seen = random.Random(14), Counter()
+    actions, estimates = np.zeros(MAX_LEGAL_ACTIONS, np.int64), np.zeros(MAX_LEGAL_ACTIONS)
+    for game in filter(lambda game: not game.is_over, (made_up_ending(rng) for _ in range(250))):
+        found = {action: judged(game, action) for action in game.legal_actions().tolist()}
+        buffers, most, bonus_is_free = SOLVER.buffers, moves.MOST_PLACEMENTS, game.bonus_owner is None
+        listed = actions[: moves.list_choices(game.state, 0, buffers, actions, estimates, most)].tolist()
+        assert estimates[: len(listed)].tolist() == [found[action][0] for action in listed]
+        assert estimates[: len(listed)].tolist() == sorted(estimates[: len(listed)], reverse=True)
+        for action, move in found.items():
+            of_kind = [found[other] for other in listed if (other - 1) // 648 == (action - 1) // 648]
+            number = sum(dominates(other, move, bonus_is_free) for other in of_kind)
+            assert number == 1 if action in listed else number > 0  # a listed one by itself
+            seen[bonus_is_free, action in listed] += 1
+    assert min(seen.values()) > 80, seen
 
 
 def test_no_play_gains_more_than_the_upper_bound():
