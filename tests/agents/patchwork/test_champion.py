@@ -15,7 +15,7 @@ from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import agent as module
 from patchwork_env.agents.patchwork.champion.agent import LEVELS, ChampionAgent, ValueAgent
-from patchwork_env.agents.patchwork.champion.proofs import solve_root, solved_action
+from patchwork_env.agents.patchwork.champion.proofs import ensure_edge, solve_root, solved_action
 from patchwork_env.agents.patchwork.champion.search import (
     ENOUGH,
     NO_LIMIT,
@@ -114,9 +114,7 @@ def test_nodes_and_edges_match_a_naive_expansion(seed, turns_left):
         count = expand_likely(game.state, 0, 16 if node == ROOT else 4, evaluator.weights, expansion)
         expected = considered(expansion, count, 4 if node == ROOT else 2, evaluator.payoffs)
         assert edges["action"].tolist() == [int(expansion.actions[k]) for k, _ in expected]
-        firsts = np.array(
-            [values[0] for values in (edge_values(expansion, k, evaluator) for k, _ in expected)]
-        )
+        firsts = np.array([edge_values(expansion, k, evaluator)[0] for k, _ in expected])
         weights = np.exp((firsts - firsts[0]) / RULE.temperature) * [0.2**number for _, number in expected]
         assert edges["prior"] == pytest.approx(weights / weights.sum(), abs=1e-3)
         for edge, (k, _) in zip(edges, expected, strict=True):
@@ -190,7 +188,9 @@ def test_moves_with_few_visits_are_uncertain():
 def test_threads_grow_one_tree_together():
     game, agent = Game(seed=4), ChampionAgent(WEIGHTS, PAYOFFS, nodes=3000, threads=3)
     assert sum(line.visits for line in agent.search(game)) == 2999
-    tree = agent.workspace().tree
+    search, tree = agent.workspace(), agent.workspace().tree
+    searches = {int(work.expansion.quilts.search[0]) for work in (search.work, *search._others)}
+    assert len(searches) == 1  # no thread has quilts of an earlier search, which would cost it nothing
     nodes, edges = tree.nodes[: tree.sizes[0]], tree.edges[: tree.sizes[1]]
     children = edges["child"][edges["child"] != NOTHING]
     assert sorted(children) == list(range(1, 3000))
@@ -393,6 +393,21 @@ def test_successors_of_an_ending_are_solved_within_a_budget():
     assert last["child"] == ROOT + 1
 
 
+def test_a_move_of_the_solver_that_the_value_left_out_gets_the_last_edge():
+    game, search, expansion = Game(seed=4), champion().workspace(), new_expansion()
+    reset_search(search.tree, search.work, search.evaluator, game.state, 0)
+    edges = search.tree.edges[: search.tree.nodes[ROOT]["count"]]
+    expected, left_out = edges.copy(), int(max(set(game.legal_actions()) - set(edges["action"])))
+    count = expand(game.state, 0, search.evaluator.weights, expansion)
+    k = expansion.actions[:count].tolist().index(left_out)
+    expected["action"][-1], expected["prior"][[0, -1]] = left_out, 1
+    expected["values"][-1] = edge_values(expansion, k, search.evaluator)
+    for action in (left_out, edges["action"][0]):
+        ensure_edge(search.tree, search.work, search.evaluator, int(action))
+    for name in ("action", "prior", "values"):
+        np.testing.assert_allclose(edges[name], expected[name], atol=2e-3)
+
+
 # --- budgets and specs ------------------------------------------------------------------------------------
 
 
@@ -427,9 +442,7 @@ def test_a_spec_gives_a_budget(checkpoint, monkeypatch):
     """Without a budget, a checkpoint plays without a search, unless it is shipped."""
     assert isinstance(agents.load(checkpoint), ValueAgent)
     assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
-    fast, few = (
-        ChampionAgent(WEIGHTS, PAYOFFS, **given).limits for given in ({"level": "fast"}, {"nodes": 7})
-    )
+    fast, few = (ChampionAgent(WEIGHTS, PAYOFFS, **each).limits for each in ({"level": "fast"}, {"nodes": 7}))
     assert fast.effort == LEVELS["fast"]
     for option, limits, name in (
         (":fast", fast, "final:fast"),
