@@ -88,9 +88,8 @@ def test_all_pairs_of_agents_play_as_in_separate_matches(tmp_path, module, capsy
     run(*agents, *settings, "--out", tmp_path / "t")
     contents = results(tmp_path / "t")
     pairs = [(0, 1), (0, 2), (1, 2)]
-    assert [(m["agent"], m["opponent"]) for m in contents["matches"]] == [
-        (agents[i], agents[j]) for i, j in pairs
-    ]
+    met = [(match["agent"], match["opponent"]) for match in contents["matches"]]
+    assert met == [(agents[i], agents[j]) for i, j in pairs]
     for match in contents["matches"]:
         players = [load_player(match[side]) for side in ("agent", "opponent")]
         alone = play_matches(*players, 140, 3, special_patches="2014").as_dict()
@@ -273,6 +272,7 @@ def test_failures_of_agents_lose_no_games_of_others(tmp_path, module, capsys):
     standings = Tournament.enter(agents, 2, forfeits=True).play(folder)
     assert [standings.forfeits(k) for k in range(4)] == [0, 5, 5, 0]
     assert [standings.win_rates[k, 0] for k in (1, 2)] == [0, 0]
+    assert "  forfeits 0 and 2" in standings.results[0, 1].table().splitlines()
     check_text(standings)
     assert f"{confused} lost 5 games because it failed" in standings.table()
     entered = Tournament.enter(agents, 2, forfeits=True)
@@ -285,9 +285,7 @@ def test_failures_of_agents_lose_no_games_of_others(tmp_path, module, capsys):
 def check_text(standings):
     """The win matrix and the note on the worst fit."""
     lines = [line for line in standings.table("markdown").splitlines() if line.startswith("|")]
-    heading, _, *rows = (
-        [cell.strip() for cell in line.split("|")[1:-1]] for line in lines[len(lines) // 2 :]
-    )
+    heading, _, *rows = ([cell.strip() for cell in row.split("|")[1:-1]] for row in lines[len(lines) // 2 :])
     assert heading[1:] == [row[0] for row in rows] == [standings.names[i] for i in standings.order]
     for i, row in zip(standings.order, rows, strict=True):
         rates = [f"{100 * rate:.1f}" for rate in standings.win_rates[i, standings.order]]

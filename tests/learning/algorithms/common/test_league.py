@@ -144,6 +144,8 @@ def test_a_state_that_no_pool_has_is_refused():
     ):
         with pytest.raises(ValueError, match=r"snapshot|draws|won"):
             make_pool().load_state_dict(pool.state_dict() | {name: value}, network)
+    with pytest.raises(ValueError, match="the number of snapshots"):
+        make_pool().load_state_dict(make_pool().state_dict() | {"added": -1}, network)
     state = pool.state_dict()
     state["policies"]["1"].pop("bias")
     with pytest.raises(RuntimeError, match="bias"):
