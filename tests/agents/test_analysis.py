@@ -194,9 +194,7 @@ def test_analyses_and_moves_are_independent():
     champion, alone = agents.load("champion:nodes=2000"), agents.load("champion:nodes=2000")
     going_on = champion.deepen(game)
     first = next(going_on)
-    assert [champion.act(played) for played in (other, game)] == [
-        alone.act(played) for played in (other, game)
-    ]
+    assert [champion.act(one) for one in (other, game)] == [alone.act(one) for one in (other, game)]
     assert [first, *going_on] == list(alone.deepen(game))
 
 

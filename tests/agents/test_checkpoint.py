@@ -119,9 +119,7 @@ def test_networks_are_float32_on_the_cpu_whatever_the_defaults(config, other_def
         assert {(t.dtype, t.device.type) for t in floats} == {(torch.float32, "cpu")}
 
 
-@pytest.mark.parametrize(
-    ("name", "option"), [(name, o) for name, kind in KINDS.items() for o in kind.options]
-)
+@pytest.mark.parametrize(("name", "option"), [(name, o) for name, k in KINDS.items() for o in k.options])
 def test_their_agents_keep_their_promises(name, option, tmp_path):
     write(tmp_path / "mine", name)
     agent = agents.load(f"{tmp_path / 'mine'}{option}", seed=1)

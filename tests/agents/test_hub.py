@@ -16,12 +16,7 @@ from huggingface_hub.utils import _http
 
 from patchwork_env import agents, cli
 from patchwork_env.agents import hub
-from patchwork_env.agents.checkpoints import (
-    CHECKPOINT_FILE,
-    SHIPPED_FOLDER,
-    WEIGHTS_FILE,
-    read_weights_file,
-)
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, SHIPPED_FOLDER, WEIGHTS_FILE, read_weights_file
 from patchwork_env.learning.evaluation.matches import hash_of_weights
 from patchwork_env.patchwork import Game
 from tests.agents.hub_server import serving, use
@@ -88,9 +83,8 @@ def test_weights_are_those_of_the_commit_of_the_description(server, monkeypatch)
 
     monkeypatch.setattr(hub, "read_checkpoint", read_while_the_branch_moves_on)
     assert agents.load("hf:ann/agent@main:instant").name == f"hf:ann/agent@{first}:instant"
-    assert hash_of_weights(agents.path_of("hf:ann/agent@main")) == hash_of_weights(
-        SHIPPED_FOLDER / "champion"
-    )
+    shipped = hash_of_weights(SHIPPED_FOLDER / "champion")
+    assert hash_of_weights(agents.path_of("hf:ann/agent@main")) == shipped
 
 
 def test_policies_of_both_games_are_opponents_everywhere(server):
@@ -152,9 +146,8 @@ def test_errors_come_before_the_weights_are_downloaded(server, name):
     server.add("ann/half", {"checkpoint.json": CHAMPION["checkpoint.json"]})
     server.add("ann/foreign", CHAMPION | {"checkpoint.json": b'{"model_type": "bert"}'})
     server.add("ann/damaged", CHAMPION | {"checkpoint.json": b"[" * 100_000})
-    server.add(
-        "ann/odd", CHAMPION | {"checkpoint.json": json.dumps(description | {"policy": "oracle"}).encode()}
-    )
+    odd = json.dumps(description | {"policy": "oracle"}).encode()
+    server.add("ann/odd", CHAMPION | {"checkpoint.json": odd})
     server.add("ann/large", CHAMPION | {"checkpoint.json": b" " * (2**20 + 1)})
     server.add("ann/torn", CHAMPION | {"weights.safetensors": CHAMPION["weights.safetensors"][:1000]})
     error, message = REFUSED[name]

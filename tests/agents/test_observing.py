@@ -60,9 +60,8 @@ def followers():
 
     def likeliest(observations, masks):
         with torch.no_grad():
-            return (
-                own(torch.from_numpy(observations)).masked_fill(torch.from_numpy(masks) == 0, -1e8).argmax(1)
-            )
+            scores = own(torch.from_numpy(observations))
+            return scores.masked_fill(torch.from_numpy(masks) == 0, -1e8).argmax(1)
 
     return [(network, PolicyAgent(network)), (own, ObservingAgent(likeliest))]
 

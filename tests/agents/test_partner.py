@@ -7,13 +7,7 @@ import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents.nmbr9 import partner as partner_of_nmbr9
-from patchwork_env.agents.partner import (
-    DEFAULT_LEVEL,
-    NEVER_OVERLOOKED,
-    Habits,
-    decide,
-    new_candidates,
-)
+from patchwork_env.agents.partner import DEFAULT_LEVEL, NEVER_OVERLOOKED, Habits, decide, new_candidates
 from patchwork_env.agents.patchwork.people import levels as partner_of_patchwork
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
 from patchwork_env.agents.patchwork.value.expansion import new_expansion

@@ -27,9 +27,8 @@ SIZES = {"width": 16, "depth": 1, "channels": 4}
 
 def save_model(path, policy=PatchworkPolicy, game="patchwork", **policy_kwargs):
     env = SelfPlayVecEnv(2, game=game, seed=1)
-    model = MaskablePPO(
-        policy, env, n_steps=8, batch_size=8, seed=3, device="cpu", policy_kwargs=policy_kwargs or None
-    )
+    options = {"device": "cpu", "policy_kwargs": policy_kwargs or None}
+    model = MaskablePPO(policy, env, n_steps=8, batch_size=8, seed=3, **options)
     model.save(path)
     return model
 
@@ -189,9 +188,8 @@ def test_policies_that_see_other_observations(tmp_path):
 
 
 def test_models_with_statistics_that_the_file_lacks(tmp_path):
-    model = MaskablePPO(
-        "MlpPolicy", VecNormalize(SelfPlayVecEnv(2)), n_steps=4, policy_kwargs={"net_arch": [8]}
-    )
+    env, sizes = VecNormalize(SelfPlayVecEnv(2)), {"net_arch": [8]}
+    model = MaskablePPO("MlpPolicy", env, n_steps=4, policy_kwargs=sizes)
     model.learn(0).save(tmp_path / "model.zip")
     with pytest.raises(ValueError, match="learned with VecNormalize"):
         agents.load(tmp_path / "model.zip")
@@ -203,9 +201,8 @@ def test_models_with_statistics_that_the_file_lacks(tmp_path):
 
 @pytest.mark.parametrize("policy", ["MlpPolicy", PatchworkPolicy])
 def test_policies_of_the_user_are_refused(tmp_path, policy):
-    save_model(
-        tmp_path / "model.zip", policy, **({"net_arch": [8]} if policy == "MlpPolicy" else {"network": SIZES})
-    )
+    sizes = {"net_arch": [8]} if policy == "MlpPolicy" else {"network": SIZES}
+    save_model(tmp_path / "model.zip", policy, **sizes)
 
     def claim(contents):
         contents["policy_class"]["__module__"] = "__main__"

@@ -120,9 +120,7 @@ def test_wrong_options_are_refused(spec, message):
 def test_a_pool_keeps_the_best_without_duplicates():
     pools, rng = beam.new_pools(2, 5), np.random.default_rng(2)
     kept: dict[int, int] = {}
-    offers = [
-        (int(key), float(value)) for key, value in zip(rng.permutation(60), rng.random(60), strict=True)
-    ]
+    offers = [(int(k), float(value)) for k, value in zip(rng.permutation(60), rng.random(60), strict=True)]
     for key, value in offers + offers[:20]:
         slot = beam.admit(pools, 1, np.uint64(key), value)
         if slot >= 0:

@@ -130,11 +130,13 @@ def test_specs(checkpoint):
     assert next(iter(LEVELS)) == "instant"
 
 
-def test_wrong_budgets_are_refused(checkpoint):
+def test_wrong_budgets_and_digits_to_be_chosen_are_refused(checkpoint):
     with pytest.raises(ValueError, match=r"the budgets are level=fast and seconds=1\.0; give one"):
         agents.load(f"{checkpoint}:level=fast,seconds=1")
     with pytest.raises(ValueError, match=r"option 'level' of agent .* is 'slow'; it must be one of"):
         agents.load(f"{checkpoint}:level=slow")
+    with pytest.raises(ValueError, match="does not choose digits"):
+        agents.load("nmbr9_champion:nodes=2000").deepen(Game(order="free"))
 
 
 def test_analyses_are_reproducible_and_change_nothing():
@@ -162,8 +164,3 @@ def test_expected_scores_at_the_end_are_exact():
     final = agents.load("nmbr9_champion:nodes=2000").expected_scores(game)
     assert final == list(game.scores())
     assert expected == pytest.approx(final, abs=30)
-
-
-def test_a_digit_to_be_chosen_is_refused():
-    with pytest.raises(ValueError, match="does not choose digits"):
-        agents.load("nmbr9_champion:nodes=2000").deepen(Game(order="free"))

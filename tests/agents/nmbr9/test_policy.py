@@ -113,25 +113,11 @@ def test_placements(games, inputs):
         dents = (dents_of(cells | move.cells) - dents_of(cells)) / (4, 2, 1)
         spread = spread_of(cells | move.cells) - (spread_of(cells) if cells else 0)
         weight = left * np.arange(10)
-        expected = [
-            1,
-            move.level * move.digit / 10,
-            move.level / 2,
-            move.level == number,
-            move.level == 0,
-            edges / 5,
-            1,
-            *dents,
-            spread / 3,
-            (weight * above).sum() * (move.level + 1) / 100,
-            (weight * same).sum() * move.level / 100,
-            (weight * higher).sum() / 20,
-            (left * above).sum() / 20,
-            (left * same).sum() / 20,
-            *above / 2,
-            *same / 2,
-            *higher,
-        ]
+        level = move.level
+        now = [1, level * move.digit / 10, level / 2, level == number, level == 0, edges / 5, 1]
+        sums = [(weight * above).sum() * (level + 1) / 100, (weight * same).sum() * level / 100]
+        sums += [of.sum() / 20 for of in (weight * higher, left * above, left * same)]
+        expected = [*now, *dents, spread / 3, *sums, *above / 2, *same / 2, *higher]
         np.testing.assert_allclose(placements[k], expected, atol=1e-5)
 
 
@@ -152,9 +138,7 @@ def test_choices_of_a_digit_have_no_features():
     game.play(FIRST_CHOICE + 7)
     features = policy_network.features_of(*policy_network.Nmbr9Network.encode(game.state)[0])
     assert features.placements.any()
-    assert (
-        features.positions[0, policy_network.LEVELS * OF_LEVEL + 12] == 2
-    )  # 20 tiles, the chosen one among them
+    assert features.positions[0, policy_network.LEVELS * OF_LEVEL + 12] == 2  # 20 tiles with the chosen one
 
 
 def test_arrays_that_are_no_observations_have_finite_features():
@@ -211,9 +195,7 @@ def naive_policy(network, game):
 
 def test_policies_and_values_are_those_of_the_layers_action_by_action(network, all_orders):
     inputs, lists = policy_network.Nmbr9Network.encode(np.concatenate([game.state for game in all_orders]))
-    expected = [
-        (row, action) for row, game in enumerate(all_orders) for action in game.legal_actions().tolist()
-    ]
+    expected = [(row, a) for row, game in enumerate(all_orders) for a in game.legal_actions().tolist()]
     assert list(zip(lists.rows.tolist(), lists.actions.tolist(), strict=True)) == expected
     with torch.no_grad():
         output = network(inputs)

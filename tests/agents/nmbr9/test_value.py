@@ -218,9 +218,8 @@ def naive_features(game):
             rows.append(OPEN + 60 * level + min((areas[level] - areas[level + 1]) // 2, 59))
     total = cards.sum()
     digits = (cards * np.arange(10)).sum()
-    return rows, np.array(
-        [left / 20, points * left / total / 60, points / total / 10, digits * left / total / 90], np.float32
-    )
+    numbers = [left / 20, points * left / total / 60, points / total / 10, digits * left / total / 90]
+    return rows, np.array(numbers, np.float32)
 
 
 def test_evaluation_against_its_description(games, weights):
@@ -235,9 +234,8 @@ def test_evaluation_against_its_description(games, weights):
     for game in [*games[::9], short, large]:
         if game.round and not is_seen_completely(game):
             continue
-        assert value.evaluate(game.state, 0, 0, weights, buffer) == pytest.approx(
-            naive_value(game, weights), abs=1e-3
-        )
+        expected = pytest.approx(naive_value(game, weights), abs=1e-3)
+        assert value.evaluate(game.state, 0, 0, weights, buffer) == expected
         compared += 1
     assert compared > 8
 

@@ -16,11 +16,7 @@ from patchwork_env.agents.patchwork.mcts import (
     new_workspace,
     value_of,
 )
-from patchwork_env.agents.patchwork.placements import (
-    draw_kept,
-    keep_best_placements,
-    new_ranking,
-)
+from patchwork_env.agents.patchwork.placements import draw_kept, keep_best_placements, new_ranking
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import PATCHES, Game

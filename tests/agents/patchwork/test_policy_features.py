@@ -51,9 +51,8 @@ def test_compiled_code_and_tensor_operations_agree(special_patches):
 
 def test_arrays_that_are_no_observations_have_finite_features():
     generator = torch.Generator().manual_seed(5)
-    observations = 1000 * torch.randn(
-        200, len(PatchworkNetwork.encode(Game(seed=1).state)[0].observations[0]), generator=generator
-    )
+    size = len(PatchworkNetwork.encode(Game(seed=1).state)[0].observations[0])
+    observations = 1000 * torch.randn(200, size, generator=generator)
     observations[::7] = torch.nan
     observations[::5] = torch.inf
     observations[::3] = torch.rand(observations[::3].shape, generator=generator)

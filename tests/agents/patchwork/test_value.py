@@ -102,10 +102,8 @@ def test_different_windows_have_different_patterns():
     names = {}
     for quilt in random_quilts(30, seed=1):
         padded, rows = np.pad(quilt, 1, constant_values=True), rows_of(quilt)
-        windows = [
-            key(padded[r : r + 3, c : c + 3], min(r, c, 8 - r, 8 - c)) for r in range(9) for c in range(9)
-        ]
-        windows += [key(padded[r : r + 4, c : c + 4], -1) for r in range(8) for c in range(8)]
+        windows = [key(padded[r : r + 3, c : c + 3], min(r, c, 8 - r, 8 - c)) for r, c in np.ndindex(9, 9)]
+        windows += [key(padded[r : r + 4, c : c + 4], -1) for r, c in np.ndindex(8, 8)]
         for row, window in zip(rows, windows, strict=True):
             assert names.setdefault(row, window) == window
     assert len(set(names.values())) == len(names) > 1000

@@ -102,7 +102,5 @@ def naive_schedule(schedule, progress):
 
 def means(measured):
     """The means over several steps, by name."""
-    plain = [
-        {name: float(torch.as_tensor(value).detach()) for name, value in each.items()} for each in measured
-    ]
+    plain = [{name: float(torch.as_tensor(v).detach()) for name, v in each.items()} for each in measured]
     return {name: sum(each[name] for each in plain) / len(plain) for name in plain[0]}

@@ -33,9 +33,8 @@ def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
     assert evaluate.main(f"greedy --against random greedy --sprt 0 20 --json {path}".split()) == 0
     matches = [play_matches("greedy", name, 20_000, sprt=(0, 20)) for name in ("random", "greedy")]
     assert capsys.readouterr().out == "".join(match.table() + "\n" for match in matches)
-    assert [match["sprt"] for match in json.loads(path.read_text())["matches"]] == [
-        match.test.as_dict() for match in matches
-    ]
+    written = [match["sprt"] for match in json.loads(path.read_text())["matches"]]
+    assert written == [match.test.as_dict() for match in matches]
     assert notes == [(0, ""), *((len(match.games), str(match.test)) for match in matches)]
     monkeypatch.undo()
     words = "greedy --against random --sprt 0 20 --games 2 --format csv"

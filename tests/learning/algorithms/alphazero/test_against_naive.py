@@ -46,9 +46,8 @@ def searched():
         policies.append(np.where(policy < 1e-3, 0, policy))
     counts = np.array([len(policy) for policy in policies])
     returns = random.uniform(-1, 1, len(games)).astype(np.float32)
-    return network, Examples(
-        np.concatenate([game.state for game in games]), counts, np.concatenate(policies), returns
-    )
+    states = np.concatenate([game.state for game in games])
+    return network, Examples(states, counts, np.concatenate(policies), returns)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +57,8 @@ def test_weights_and_losses_are_those_of_a_plain_update(searched, changed, threa
     network, examples = copy.deepcopy(searched[0]), searched[1]
     config = AlphaZero(**PLAIN | changed)
     expected, losses = naive_update(copy.deepcopy(network), examples, config, np.random.default_rng(2))
-    metrics = AlphaZeroLearner(network, config, ThreadPool(threads)).update(
-        examples, PROGRESS, np.random.default_rng(2)
-    )
+    learner = AlphaZeroLearner(network, config, ThreadPool(threads))
+    metrics = learner.update(examples, PROGRESS, np.random.default_rng(2))
     assert metrics == pytest.approx(losses, rel=1e-3, abs=1e-5)
     rate = naive_schedule(config.learning_rate, PROGRESS)
     of_all, clear_of_all = [], []
@@ -125,9 +123,8 @@ def naive_images(game, turned, symmetry):
     images = {}
     for action in game.legal_actions().tolist():
         move = game.decode(action)
-        images[action] = found[
-            move.kind, move.patch, frozenset(naive_turn(cell, symmetry) for cell in move.cells)
-        ]
+        cells = frozenset(naive_turn(cell, symmetry) for cell in move.cells)
+        images[action] = found[move.kind, move.patch, cells]
     return images
 
 

@@ -42,9 +42,8 @@ def test_agrees_with_the_definition(decisions, discount, decay):
 def test_both_players_are_rewarded_for_the_winner_and_the_clipped_difference_where_a_game_ended():
     winners = np.array([[0, 1, -1], [0, 1, 0]], np.int8)
     scores = np.array([[[30, 10], [5, 15], [9, 2]], [[90, -90], [0, 80], [7, 7]]], np.int16)
-    rewards = rewards_of_players(
-        Reward(outcome=2.0, margin=0.5, margin_scale=20.0, margin_cut=1.0), winners, scores
-    )
+    reward = Reward(outcome=2.0, margin=0.5, margin_scale=20.0, margin_cut=1.0)
+    rewards = rewards_of_players(reward, winners, scores)
     first = np.array([[2.5, -2.25, 0.0], [2.5, -2.5, 2.0]])
     assert rewards.dtype == np.float32
     np.testing.assert_array_equal(rewards, np.stack([first, -first], -1))

@@ -46,9 +46,8 @@ def played():
     for _ in range(30):  # some games end in the rollout
         env.step(env.random_actions)
     past_selves = {0: copy.deepcopy(network)}
-    rollout = SelfPlay(env, Reward(margin=1.0, margin_scale=40.0, margin_cut=1.0), 0.5).collect(
-        network, past_selves, 12, np.random.default_rng(0)
-    )
+    self_play = SelfPlay(env, Reward(margin=1.0, margin_scale=40.0, margin_cut=1.0), 0.5)
+    rollout = self_play.collect(network, past_selves, 12, np.random.default_rng(0))
     changes = np.random.default_rng(1).normal(0, 0.3, rollout.actions.shape)
     rollout.log_probabilities += changes.astype(np.float32)
     assert rollout.decisions.dones.any()
