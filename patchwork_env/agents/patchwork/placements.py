@@ -260,14 +260,14 @@ def most_enclosed_cell(states: States, i: int) -> int:
     quilt = states[i]["quilt"][states[i]["current_player"]]
     empty_0, empty_1 = quilt[0] ^ FULL_WORD, quilt[1] ^ FULL_WORD
     (a, b, c), (d, e, f) = count_neighbors(quilt[0], quilt[1])
-    for ones_0, twos_0, ones_1, twos_1 in ((~a, ~b, ~d, ~e), (a, ~b, d, ~e), (~a, b, ~d, e), (a, b, d, e)):
+    for ones_0, twos_0, ones_1, twos_1 in ((~a, ~b, ~d, ~e), (a, ~b, d, ~e), (~a, b, ~d, e)):
         upper = empty_0 & ones_0 & twos_0 & ~c
         lower = empty_1 & ones_1 & twos_1 & ~f
         if upper:
             return FIRST_SPECIAL + lowest_bit(upper)
         if lower:
             return FIRST_SPECIAL + engine.FIRST_LOWER + lowest_bit(lower)
-    return FIRST_SPECIAL + (lowest_bit(empty_0) if empty_0 else engine.FIRST_LOWER + lowest_bit(empty_1))
+    return -1  # never reached: left of and above the first empty cell, all is covered
 
 
 # --- the likely placements ----------------------------------------------------------------------------------
