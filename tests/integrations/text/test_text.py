@@ -14,6 +14,7 @@ from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text
 from patchwork_env.integrations.text.answers import PAGE, REQUESTS
 from patchwork_env.integrations.text.nmbr9 import _why_no_room
+from patchwork_env.integrations.text.view import notation_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
 from tests.toy import Game as Toy
@@ -76,17 +77,11 @@ def test_each_word_is_read_as_the_move_it_names(game):
         assert [text.parse(game, answer) for answer in said] == [action] * len(said)
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ("I might advance.\nMove: 17/0@a1", "'17/0@a1' is not legal: patch 17 is too expensive"),
-        ("I am lost.\nAnswer: not +", r"'answer: not \+' is not an answer; end with a line .* 'answer: \+'"),
-        ("<think>\nMove: +", "'' is not an answer"),
-    ],
-)
-def test_answers_that_are_not_clear_are_told_what_was_found(answer, message):
-    with pytest.raises(IllegalActionError, match=message):
-        text.parse(Patchwork(seed=7), answer)
+def test_answers_that_are_not_clear_are_told_what_was_found():
+    game = Patchwork(seed=7)
+    unclear = refusal(game, "I am lost.\nAnswer: not +")
+    assert re.match(r"'answer: not \+' is not an answer; end with a line .* 'answer: \+'", unclear)
+    assert refusal(game, "<think>\nMove: +").startswith("'' is not an answer")
 
 
 @each_position
@@ -107,6 +102,7 @@ def test_a_position_of_patchwork_holds_everything():
     reader = 1 - game.current_player
     assert told.startswith(f"You are player {reader}, against player {1 - reader}. It is the move of")
     assert str(game) in told
+    assert notation_of(game) == game.notation()
     for player, name in ((reader, "You"), (1 - reader, f"Player {1 - reader}")):
         assert f"{name}: space {game.positions[player]} of 53" in told
     assert f"Special patches still on the track: {', '.join(map(str, game.special_spaces))}." in told
@@ -125,6 +121,7 @@ def test_a_position_of_nmbr9_holds_everything_but_the_deck():
     determinized = game.determinize(3)
     assert determinized.deck != game.deck
     assert text.describe(determinized) == told
+    assert notation_of(game) is None
     assert text.ask(game, f"shapes of tile {game.digit}") in told
     assert "Cards not yet turned, in unknown order: " in told
     known = Nmbr9(deck=[7, 0, 7, 2], order="known")
@@ -141,6 +138,7 @@ def test_ended_games():
         assert text.ask(game, "moves") == "The game is over; there are no moves."
         assert sum(len(group.choices) for group in text.moves(game)) == 0
         assert refusal(game, "+") == "the game is over; there are no moves"
+        assert notation_of(game) == game.notation()
 
 
 def test_each_group_has_an_example_or_the_reason_why_there_is_none():
@@ -174,12 +172,16 @@ def tiled():
 @pytest.mark.parametrize(
     ("game", "word", "reason"),
     [
-        (Patchwork(seed=7), "17/0@a1", "too expensive, you have 5"),
+        (Patchwork(seed=7), "17/0@a1", "'17/0@a1' is not legal: patch 17 is too expensive, you have 5"),
         (Patchwork(seed=7), "3/0@a1", "patch 3 is not offered; the offered patches are 25, 17, 12"),
         (Patchwork(seed=7), "*a1", "there is no special patch to place"),
         (Patchwork(seed=7), "25/2@a1", "there is no orientation 2; orientations are 0, 1, 4, 5"),
         (Patchwork(seed=7), "25/12@a1", "there is no orientation 12"),
-        (Patchwork(seed=7), "25/0@f9", "would leave the quilt. Allowed are +; 192 of patch 25, such as"),
+        (
+            Patchwork(seed=7),
+            "25/0@f9",
+            "would leave the quilt. Allowed are +; 192 of patch 25, such as 25/0@a1;",
+        ),
         (covered(), "2/0@a2", "it would cover a2, b2, which are covered already. Allowed"),
         (covered(), "3/0@b2", "it would cover b2, which is covered already. Allowed"),  # for all 3 buttons
         (tiled(), "5/0@0,0", "the tile to be placed is 8, not 5"),
@@ -207,6 +209,7 @@ def test_filters_of_placements():
     assert text.ask(game, "placements of patch 25 in orientation 0, column C, row 3").endswith("25/0@c3")
     assert text.ask(game, "placements of patch 25 in column z") == "0 placements of patch 25"
     assert text.ask(game, "placements of patch 17").endswith("1 income, 5 cells; too expensive, you have 5")
+    assert text.ask(after(Patchwork(seed=7), 25), "placements in row 1, column d").endswith(" 0: *d1")
     tower = after(Nmbr9(seed=7), 14)
     counts = [int(text.ask(tower, f"placements on level {level}").split()[0]) for level in range(3)]
     assert sum(counts) == len(tower.legal_actions())
