@@ -21,13 +21,13 @@ export function half(x) {
   // the shorter half
   const text = "/* no comment */ // nor this";
   /* in */ return x / 2; // after code
-}
+/* after */ }
 """
     assert without_comments(script).splitlines() == [
         "export function half(x) {",
         'const text = "/* no comment */ // nor this";',
         "/* in */ return x / 2; // after code",
-        "}",
+        "/* after */ }",
     ]
     template = "const text = `\n  indented\n`;\n"
     assert without_comments(template) == template
@@ -78,6 +78,8 @@ def test_scripts_that_cannot_be_bundled_are_refused(tmp_path, code, words):
 def test_the_page_needs_no_other_style_or_script():
     html = assembled(PAGE, "wasm")
     assert not re.search(r'<link rel="stylesheet"|<script[^>]* src=', html)
+    style = without_comments((PAGE / "style" / "layout.css").read_text(encoding="utf-8"))
+    assert style in html.partition("</style>\n</head>")[0]
     assert '<meta name="backend" content="wasm">' in html
     assert html.index("در حال بارگذاری") < html.index('id="table"') < html.index("class Page")
 
@@ -94,14 +96,11 @@ def test_its_own_code_is_allowed_and_no_other():
 
 def test_the_page_comes_small_and_once():
     client = Client()
-    whole, zipped = client.get("/"), client.get("/", **{"accept-encoding": "gzip"})
-    assert zipped.headers["content-encoding"] == "gzip"
+    gzip = {"accept-encoding": "gzip"}
+    whole, zipped, words = client.get("/"), client.get("/", **gzip), client.get("/languages/fa.json", **gzip)
+    assert zipped.headers["content-encoding"] == words.headers["content-encoding"] == "gzip"
     assert len(zipped.body) < len(whole.body) / 3
-    assert (
-        client.get("/languages/fa.json", **{"accept-encoding": "gzip"}).headers["content-encoding"] == "gzip"
-    )
     again = client.get("/", **{"if-none-match": whole.headers["etag"]})
     assert (again.status, again.body) == (304, b"")
-    assert whole.headers["content-security-policy"] == allowed_by(
-        HEADERS["Content-Security-Policy"], whole.body.decode()
-    )
+    policy = allowed_by(HEADERS["Content-Security-Policy"], whole.body.decode())
+    assert whole.headers["content-security-policy"] == policy

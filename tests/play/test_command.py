@@ -70,13 +70,6 @@ def test_a_port_that_is_taken_is_an_error(taken, capsys):
     assert f"patchwork-env play: port {port} cannot be used: " in capsys.readouterr().err
 
 
-def test_where_the_usual_port_is_taken_another_is_found(taken, monkeypatch):
-    monkeypatch.setattr(command, "DEFAULT_PORT", taken.getsockname()[1])
-    with command._listening_socket(None) as found:
-        assert found.getsockname()[0] == "127.0.0.1"
-        assert found.getsockname()[1] != taken.getsockname()[1]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

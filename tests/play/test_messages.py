@@ -70,8 +70,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("choose", {"notation": NOTATION, "agent": "x" * 5000}, "5000 characters; allowed are at most 4096"),
     ("analyse", {"notation": NOTATION, "lines": 0}, "lines is 0; allowed are 1 to 50"),
     ("open", b"", "the message is damaged: Expecting value"),
-    ("open", b"[]", "a message must be an object, not []"),
-    ("open", b"\xff\xfe", "the message is not in UTF-8"),
     ("open", b'{"game": NaN}', "not a finite number"),
     ("open", b'{"seed": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
     ("open", b"[" * 60_000, "nested too deeply"),
