@@ -49,12 +49,12 @@ def test_a_program_is_asked_and_ends():
         client.terminate()
         assert client._inbox.asked == {}
         assert [client.ask("legal", 30)["id"] for _ in range(2)] == ["5", "6"]
-        several = client.send("analyse", plies=[0, 1])
-        assert next(client.answers(several, 30))["id"] == several
         with pytest.raises(OpponentError, match=r"program 'sh' gave no answer within 0\.01 seconds"):
             list(client.answers(client.send("analyse", plies=[0, 1]), 0.01))
         with pytest.raises(OpponentError, match="answered with an error: 'x'"):
             client.ask("choose", 30, error="x")
+        for wrong in ([], 3):  # for which an engine has an error, its only answer
+            assert client.ask("choose", 30, plies=wrong)["plies"] == wrong
         with pytest.raises(ValueError, match="it must have less than"):
             client.ask("choose", notation="+" * MOST_BYTES)
         process = client._program._process
@@ -80,14 +80,22 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started():
     client = Client(DEAF)
     client.send("choose", notation="+" * 500_000)  # more than a pipe holds
     began = time.monotonic()
-    with pytest.raises(OpponentError, match=r"gave no answer within 0\.05 seconds"):
-        client.ask("choose", 0.05)
+    for seconds in (0, 0.05):
+        with pytest.raises(OpponentError, match=f"gave no answer within {seconds} seconds"):
+            client.ask("choose", seconds)
     assert time.monotonic() - began < 1
     assert comes(client._program.last_errors)
     client.close(patience=0.05)
     assert client._program._process.returncode == -9
     child = client._program.last_errors()
     assert comes(lambda: not is_running(child)), "what the program started goes on"
+
+
+def test_a_program_that_does_not_end_with_its_input_may_still_end_itself():
+    client = Client(["sh", "-c", """trap "exit 3" TERM; sleep 60 & echo ready >&2; wait"""])
+    assert comes(client._program.last_errors)
+    client.close(patience=0.5)
+    assert client._program._process.returncode == 3
 
 
 def test_a_garbage_collected_client_ends_its_program():
