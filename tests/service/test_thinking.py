@@ -90,14 +90,6 @@ def test_an_agent_that_hangs_is_given_up_and_the_others_go_on(monkeypatch):
     assert "choice" in choose(patient, "greedy")[0]
 
 
-def test_the_page_is_told_that_an_agent_is_at_work(monkeypatch):
-    monkeypatch.setattr(thinking, "NOTICE_AFTER", 0)
-    answer = Client().ask("/api/choose", {"notation": NOTATION, "agent": "greedy"})
-    notice, choice = map(json.loads, answer.body.splitlines())
-    assert notice == {"progress": "thinking", "key": "thinking"}
-    assert "choice" in choice
-
-
 def analyse(client, notation, **fields):
     events = client.ask("/api/analyse", {"notation": notation, **fields}).events
     assert [event["analysis"]["done"] for event in events] == [False] * (len(events) - 1) + [True]
@@ -210,26 +202,48 @@ def test_agents_are_kept_but_not_all_of_them():
 
 
 def test_agents_are_ready_before_they_are_asked(monkeypatch):
+    """Every step waits for a pause, so that no request waits for more than one step."""
     monkeypatch.setattr(thinking, "ANALYSIS", "instant")
-    players, streams = AgentPool(["greedy"]), thinking.Streams(pause=0)
+    players, streams, steps = AgentPool(["greedy"]), thinking.Streams(pause=0), []
+
+    def note(owner, name):
+        work = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given: steps.append((name, *given)) or work(*given))
+
+    note(streams, pause := "wait_for_pause")
+    note(players, "choice")
+    note(thinking, table := "positions_of")
+    note(thinking, analysis := "analyses_of")
     thinking.Thinking(players, streams).warm_up("patchwork")
+    order = [table, pause, "choice", pause, analysis, pause, table, table, analysis]
+    assert [name for name, *_ in steps] == order
+    ending = steps[-1][1]
+    for _ in range(3):
+        ending.play(ending.legal_actions()[0])
+    assert ending.is_over
     assert {spec for spec, _ in players._idle} == {"greedy", "champion:instant"}
     thinking.Thinking(AgentPool(["no such agent"]), streams).warm_up("patchwork")  # which is ignored
 
 
-def test_agents_are_prepared_only_during_pauses():
-    async def work_and_wait():
-        streams = thinking.Streams(pause=0.01)
-        stream = streams.stream(lambda tell, stopped: stopped.wait(60), "work", 1)
-        assert await anext(stream) == thinking.WORKING
-        waiting = threading.Thread(target=streams.wait_for_pause)
-        waiting.start()
-        waiting.join(0.2)
-        assert waiting.is_alive()
-        assert all(thread.daemon for thread in threading.enumerate() if thread.name == "agent")
-        streams.stop()
-        assert [event async for event in stream] == []
-        waiting.join(30)
-        assert not waiting.is_alive()
+def test_agents_are_prepared_only_during_pauses(monkeypatch):
+    streams, slept = thinking.Streams(pause=0.2), []
 
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 3:
+            at_work = [thread for thread in threading.enumerate() if thread.name == "agent"]
+            streams.stop()
+            for thread in at_work:
+                assert thread.daemon
+                thread.join(60)
+
+    async def work_and_wait():
+        stream = streams.stream(lambda tell, stopped: stopped.wait(60), "work", 1)
+        assert await anext(stream) == {"progress": "thinking", "key": "thinking"}
+        waiting = asyncio.create_task(asyncio.to_thread(streams.wait_for_pause))
+        assert [event async for event in stream] == []
+        await waiting
+
+    monkeypatch.setattr("time.sleep", sleep)
     asyncio.run(work_and_wait())
+    assert slept == [0.05] * 6  # four of them after the work
