@@ -94,7 +94,7 @@ def test_a_program_that_hangs_is_killed_with_all_that_it_started():
 def test_a_program_that_does_not_end_with_its_input_may_still_end_itself():
     client = Client(["sh", "-c", """trap "exit 3" TERM; sleep 60 & echo ready >&2; wait"""])
     assert comes(client._program.last_errors)
-    client.close(patience=0.5)
+    client.close()
     assert client._program._process.returncode == 3
 
 

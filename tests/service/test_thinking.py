@@ -226,7 +226,7 @@ def test_agents_are_ready_before_they_are_asked(monkeypatch):
 
 
 def test_agents_are_prepared_only_during_pauses(monkeypatch):
-    streams, slept = thinking.Streams(pause=0.2), []
+    streams, slept, was_stopped = thinking.Streams(pause=0.2), [], []
 
     def sleep(seconds):
         slept.append(seconds)
@@ -238,7 +238,7 @@ def test_agents_are_prepared_only_during_pauses(monkeypatch):
                 thread.join(60)
 
     async def work_and_wait():
-        stream = streams.stream(lambda tell, stopped: stopped.wait(60), "work", 1)
+        stream = streams.stream(lambda tell, stopped: was_stopped.append(stopped.wait(20)), "work", 1)
         assert await anext(stream) == {"progress": "thinking", "key": "thinking"}
         waiting = asyncio.create_task(asyncio.to_thread(streams.wait_for_pause))
         assert [event async for event in stream] == []
@@ -246,4 +246,4 @@ def test_agents_are_prepared_only_during_pauses(monkeypatch):
 
     monkeypatch.setattr("time.sleep", sleep)
     asyncio.run(work_and_wait())
-    assert slept == [0.05] * 6  # four of them after the work
+    assert (slept, was_stopped) == ([0.05] * 6, [True])  # four looks after the work
