@@ -100,7 +100,7 @@ def without_comments(text: str) -> str:
     kept: list[str] = []
     in_comment = False
     for line in lines:
-        begins = not in_comment and line.startswith("/*") and "*/" not in line[:-2]
+        begins = not in_comment and line.startswith("/*") and "*/" not in line[:-1]
         if not in_comment and not begins and line and not line.startswith("//"):
             kept.append(line)
         in_comment = (in_comment or begins) and not line.endswith("*/")

@@ -85,7 +85,7 @@ class RequestGuard:
     def _too_long(self, headers: Headers, most: int) -> tuple[int, str] | None:
         if "transfer-encoding" in headers:
             return 411, "a message must have a Content-Length"
-        length = headers.get("content-length", "0")[: len(str(most)) + 1]
+        length = headers.get("content-length", "").lstrip("0")[: len(str(most)) + 1]
         if length.isdecimal() and int(length) > most:
             return 413, f"the message has more than {most:,} bytes"
         return None

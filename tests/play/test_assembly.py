@@ -21,13 +21,13 @@ export function half(x) {
   // the shorter half
   const text = "/* no comment */ // nor this";
   /* in */ return x / 2; // after code
-/* after */ }
+/* after */}
 """
     assert without_comments(script).splitlines() == [
         "export function half(x) {",
         'const text = "/* no comment */ // nor this";',
         "/* in */ return x / 2; // after code",
-        "/* after */ }",
+        "/* after */}",
     ]
     template = "const text = `\n  indented\n`;\n"
     assert without_comments(template) == template

@@ -71,7 +71,8 @@ def test_long_messages_are_refused(client):
 
 
 @pytest.mark.parametrize(
-    ("length", "status"), [("10", 200), ("ten", 200), ("11", 413), ("10" + "0" * 5000, 413), (None, 411)]
+    ("length", "status"),
+    [("10", 200), ("ten", 200), ("11", 413), ("10" + "0" * 5000, 413), ("0011", 413), (None, 411)],
 )
 def test_the_length_of_a_message_of_a_program_is_given_and_bounded(length, status):
     client, chunked = Client(), "chunked" if length is None else None

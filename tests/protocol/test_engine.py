@@ -161,6 +161,7 @@ def test_an_analysis_has_as_many_lines_as_were_asked_for():
         ({"agent": "nmbr9_champion:instant"}, "plays nmbr9, not patchwork"),
         ({"agent": f"{ODD}:raises"}, "would run code; start the server with --allow"),
         ({"seed": 2**64}, "allowed are 0 to"),
+        ({"time_limit": "1"}, "finite number"),
         ({"time_limit": 0}, "finite number above 0"),
         ({"time_limit": 10**6}, "must be at most 100,000"),
     ],
