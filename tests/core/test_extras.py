@@ -10,10 +10,8 @@ from patchwork_env.errors import MissingExtraError
 def test_the_missing_library_of_an_extra_is_named(module, project):
     with pytest.raises(MissingExtraError) as caught, from_extra("train", "these need"):
         raise ModuleNotFoundError(name=module)
-    assert (
-        str(caught.value)
-        == f"these need {module.partition('.')[0]}: pip install {project}, or the extra 'train'"
-    )
+    library = module.partition(".")[0]
+    assert str(caught.value) == f"these need {library}: pip install {project}, or the extra 'train'"
     assert caught.value.name == module
 
 

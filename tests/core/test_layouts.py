@@ -102,10 +102,8 @@ def test_bits_are_unpacked_into_contiguous_arrays_only():
 
 def test_words_are_shifted_in_all_lanes():
     random = np.random.default_rng(5)
-    begin, shifts = (
-        random.integers(2**63, size=8, dtype=np.uint64),
-        random.integers(9, size=(3, 8), dtype=np.uint64),
-    )
+    begin = random.integers(2**63, size=8, dtype=np.uint64)
+    shifts = random.integers(9, size=(3, 8), dtype=np.uint64)
     word, out = np.uint64(0xFEDC_BA98_7654_3210), np.zeros((2, 10), np.uint64)
     expected = begin & (word >> shifts[0]) & (word >> shifts[1]) & (word >> shifts[2])
     number = sum(int(lane).bit_count() for lane in expected)
