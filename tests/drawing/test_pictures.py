@@ -193,7 +193,9 @@ def test_render_modes_show_the_game(make):
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_window_shows_every_step_and_closes(make, pygame, monkeypatch):
     shown: list[np.ndarray] = []
+    closed: list[Window] = []
     monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
+    monkeypatch.setattr(Window, "close", lambda self: closed.append(self))
     env = make(render_mode="human")
     env.reset(seed=3)
     step(env)
@@ -205,6 +207,7 @@ def test_a_window_shows_every_step_and_closes(make, pygame, monkeypatch):
     assert (shown[3] == shown[2]).all()
     env.close()
     env.close()
+    assert len(closed) == 1
     step(twin)
     assert len(shown) == 5
 

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
-from tests.envs.cases import CASES, NMBR9, Case, cases, choose, opponent_of
+from tests.envs.cases import CASES, NMBR9, Case, LastAction, cases, choose, opponent_of
 
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
 modes = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -161,17 +161,19 @@ def test_the_batch_does_what_processes_do():
     theirs.close()
 
 
-def test_pictures_of_a_batch_are_those_of_single_environments():
+@pytest.mark.parametrize("names", [("player",), ("last", "learner")])
+def test_pictures_of_a_batch_are_those_of_single_environments_with_the_names_of_the_players(names):
     pytest.importorskip("PIL")
-    options = {"render_mode": "rgb_array", "seat": 1}
+    options = {"render_mode": "rgb_array", "players": len(names), "seat": len(names) - 1}
+    options["opponent"] = LastAction()  # a single player has none, even if one is given
     own, theirs = batched(QUICK, 2, SAME_STEP, **options), of_singles(QUICK, 2, SAME_STEP, **options)
     assert own.metadata["render_modes"] == ["ansi", "rgb_array"]
     own.reset(seed=1)
     theirs.reset(seed=1)
     frames = own.render()
-    assert isinstance(frames, tuple)
-    assert frames[0].dtype == np.uint8
+    assert (type(frames), frames[0].dtype) == (tuple, np.uint8)
     np.testing.assert_equal(frames, theirs.render())
+    np.testing.assert_equal(frames[0], NMBR9.pictures.rgb_array(own.games()[0], names=names))
 
 
 def test_rendering_without_a_mode_a_game_or_a_window():
