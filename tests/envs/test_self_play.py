@@ -122,9 +122,12 @@ def test_saved_games_continue_like_the_originals(case):
 def test_games_without_masks_and_observations_are_the_same(case):
     full, bare = batch(case, 5, seed=2), batch(case, 5, seed=2, masks=False, observations=False)
     assert (len(bare.masks), len(bare.observations)) == (0, 0)
+    masks, observations = np.full_like(full.masks, 7), np.full_like(full.observations, 7)
+    bare._arrays = bare._arrays._replace(masks=masks[:0], observations=observations[:0])
     for one, other in zip(played(full, 40), played(bare, 40), strict=True):
         assert (one.states == other.states).all()
         assert (one.random_actions == other.random_actions).all()
+    assert masks.min() == masks.max() == observations.min() == observations.max() == 7, "nothing is written"
 
 
 @cases
