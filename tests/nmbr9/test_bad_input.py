@@ -48,14 +48,13 @@ def test_moves():
     digit, level, cells = move = game.decode(game.legal_actions()[0])
     assert game.encode(move) == game.legal_actions()[0]
     rows, columns = zip(*cells, strict=True)
-    below = frozenset((row - min(rows) + 64, column) for row, column in cells)
-    beside = frozenset((row, column - min(columns) + 64) for row, column in cells)
+    moved = [(64 - min(rows), 0), (0, 64 - min(columns)), (-1 - min(rows), 0), (0, -1 - min(columns))]
+    beyond = [frozenset((row + down, column + right) for row, column in cells) for down, right in moved]
     for wrong, message in (
         (Move((digit + 1) % 10, level, cells), "the tile to be placed is"),
         (Move(digit, 3, cells), "would be on level 0, not on 3"),
         (Move(digit, level, frozenset([(1, 1), (5, 5)])), "are not a placement"),
-        (Move(digit, level, below), "are beyond the table"),
-        (Move(digit, level, beside), "are beyond the table"),
+        *((Move(digit, level, far), "are beyond the table") for far in beyond),
         (Move(digit), "not a choice of a tile"),
         (Move(digit, 0, game.placements()[0].cells), "not"),
     ):
@@ -102,7 +101,7 @@ POSITION = "nmbr9/1 players=2 order=unknown rounds=3 deck=1,2,3 player=1 chosen=
         ("chosen=-,-", "chosen=-,10", "no player can have chosen '-,10'"),
         ("1/0@0,0", "1/0@0", "is not a move"),
         ("1/0@0,0", "1/0@0,0;2/0@9,9", "player 0 has 2 tiles; it must have 1"),
-        ("1/0@0,0|-", "1/0@0,0;2/0@9,9|1/0@0,0", "player 0 cannot have placed the stored tile 1"),
+        ("1/0@0,0|-", "1/0@0,0;2/0@-1,66|1/0@0,0", "player 0 cannot have placed the stored tile 1"),
         ("|-", "|1/0@0,0;2/0@9,9", "player 0 has 1 tiles; it must have 3 now"),
         ("1/0@0,0", "1/0@0,0;2/0@2,0;3/0@0,0;3/0@5,5", "4 tiles in 3 rounds"),
         ("|-", "|" + ";".join(["1/0@0,0"] * 300), "300 tiles in 3 rounds"),
@@ -127,20 +126,22 @@ def test_bad_positions_in_free_order():
 
 
 CHANGES: list[tuple[str, Any, Any, str]] = [
-    ("num_players", (), 0, "num_players is 0"),
-    ("num_players", (), 5, "num_players is 5"),
-    ("order", (), 3, "order is 3"),
-    ("num_cards", (), 0, "num_cards is 0"),
-    ("num_cards", (), 41, "num_cards is 41"),
-    ("num_rounds", (), 0, "num_rounds is 0"),
-    ("num_rounds", (), 21, "num_rounds is 21"),
-    ("round", (), 21, "round is 21"),
-    ("current_player", (), 2, "current_player is 2"),
+    ("num_players", (), 0, "num_players is 0; allowed are 1 to 4"),
+    ("num_players", (), 5, "num_players is 5; allowed are 1 to 4"),
+    ("order", (), 3, "order is 3; allowed are 0 to 2"),
+    ("num_cards", (), 0, "num_cards is 0; allowed are 1 to 40"),
+    ("num_cards", (), 41, "num_cards is 41; allowed are 1 to 40"),
+    ("num_rounds", (), 0, "num_rounds is 0; allowed are 1 to 20"),
+    ("num_rounds", (), 21, "num_rounds is 21; allowed are 1 to 20"),
+    ("round", (), 21, ": round is 21; allowed are 0 to 20"),
+    ("current_player", (), 2, "current_player is 2; allowed are 0 to 1"),
     ("chosen", (0,), 3, "stored chosen differs"),
-    ("chosen", (0,), 11, "chosen is"),
+    ("chosen", (0,), 11, "chosen is .* allowed are 0 to 10"),
     ("deck", (30,), 1, "the deck holds more than its 20 cards"),
-    ("deck", (2,), 10, "deck is"),
-    ("piece", (0, 2), 40, "piece is"),
+    ("deck", (2,), 10, "(?s)deck is .* allowed are 0 to 9"),
+    ("piece", (0, 2), 40, "(?s)piece is .* allowed are 0 to 39"),
+    ("level", (0, 2), 20, "(?s)level is .* allowed are 0 to 19"),
+    *((side, (0, 2), 64, f"(?s){side} is .* allowed are 0 to 63") for side in ("row", "column")),
     ("piece", (3, 0), 3, "stored piece differs"),
     ("level", (0, 1), 1, "stored level differs"),
     ("row", (0, 3), 0, "cannot have placed the stored tile 3"),

@@ -61,6 +61,8 @@ def test_the_bound_on_legal_actions_is_that_of_its_proof():
         ("1/0@0,0", None),  # one nine only
         ("1/0@0,5", None),  # half on the table
         ("1/0@0,6", 0),
+        ("1/0@-1,70", None),  # beyond the table, where the number of the action would be that of 1/0@0,6
+        ("1/0@64,6", None),  # and of 1/1@0,6
     ],
 )
 def test_on_two_tiles(word, level):

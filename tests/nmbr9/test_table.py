@@ -22,7 +22,8 @@ def upward(moves, rng):
 
 
 def leftward(moves, rng):
-    return min(moves, key=lambda move: (min(column for _, column in moves[move].cells), move))
+    """The first tile lies, so that 60 columns are reached: then the next one may begin in the last column."""
+    return min(moves, key=lambda move: (min(column for _, column in moves[move].cells), -move.orientation))
 
 
 def spread_of(game, player=0):
@@ -35,6 +36,7 @@ def test_a_line_turns_where_it_would_spread_too_far(policy):
     game = Game(deck=[1] * 17)
     play_out(game, policy, random.Random(1))
     assert MAX_SPREAD - 2 < max(spread_of(game)) <= MAX_SPREAD
+    assert Game.from_bytes(game.to_bytes()) == game
 
 
 Reach = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.int64]]
