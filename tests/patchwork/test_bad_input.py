@@ -28,7 +28,7 @@ NO_MOVES = [
     Move("buy", None, frozenset({(0, 0), (0, 1), (1, 0)})),
     Move("special", None, frozenset({(0, 0)})),  # none to place
     Move("special", None, frozenset({(0, 0), (0, 1)})),
-    Move("special", None, frozenset({(-1, 0)})),
+    *(Move("special", None, frozenset({cell})) for cell in ((-1, 0), (9, 0), (0, -1), (0, 9))),
     Move("sell", 1, frozenset({(0, 0), (0, 1), (1, 0)})),  # type: ignore[arg-type]
     Move("advance", None, frozenset({(0, 0)})),
     Move("advance", 3),
@@ -39,7 +39,8 @@ NO_MOVES = [
 
 @pytest.mark.parametrize("move", NO_MOVES, ids=lambda move: f"{move.kind} {move.patch} {sorted(move.cells)}")
 def test_moves_that_are_not_possible(move):
-    with pytest.raises(IllegalActionError):
+    is_beyond = not all(0 <= index < 9 for cell in move.cells for index in cell)
+    with pytest.raises(IllegalActionError, match="are not on the 9x9 quilt" if is_beyond else None):
         Game(circle=CIRCLE).encode(move)
 
 

@@ -92,9 +92,8 @@ def test_ends_of_games_agree_with_the_naive_game():
     rng, ties = random.Random(4), 0
     for number in range(12 if config.DISABLE_JIT else 80):
         naive, variant = twins.crowded_position(rng)
-        seen = twins.play_out(
-            twins.game_at(naive, variant), naive, twins.largest_patch if number % 2 else twins.at_random, rng
-        )
+        policy = twins.largest_patch if number % 2 else twins.at_random
+        seen = twins.play_out(twins.game_at(naive, variant), naive, policy, rng)
         ties += seen["tie"]
     assert ties or config.DISABLE_JIT
 
@@ -166,9 +165,8 @@ def test_all_forms_of_the_legal_set_agree():
     states["num_patches"], states["buttons"] = 2, 20
     assert [engine.is_legal(states, 0, 1 + 648 * slot) for slot in range(3)] == [True, True, False]
     assert engine.nth_legal(np.zeros((2, engine.NUM_MAPS), np.uint64), 1) == -1
-    assert [engine.outcome(game.state, 0, player) for player in range(2)] == [
-        1 if player == game.winner() else -1 for player in range(2)
-    ]
+    outcomes = [engine.outcome(game.state, 0, player) for player in range(2)]
+    assert outcomes == ([-1, 1] if game.winner() else [1, -1])
 
 
 def test_placements_of_a_patch_are_the_purchases_of_the_rich():

@@ -71,16 +71,14 @@ def test_text_shows_figures_and_every_cell_of_both_quilts(positions):
     marks = {EMPTY: ".", SPECIAL_PATCH: "*", UNKNOWN_PIECE: "#"}
     for game in positions[::5]:
         drawing = text(game)
-        assert all(
-            len(line) <= 100 and line.isascii() and line == line.rstrip() for line in drawing.splitlines()
-        )
+        lines = drawing.splitlines()
+        assert all(len(line) <= 100 and line.isascii() and line == line.rstrip() for line in lines)
         assert all(f"patch {patch}" in drawing for patch in game.offered)
         for player in (0, 1):
             assert f"buttons {game.buttons[player]}  income {game.incomes[player]}" in drawing
             assert f"score {game.scores()[player]}" in drawing
-            expected = [
-                [marks.get(piece, str(piece)) for piece in row] for row in game.layout(player).tolist()
-            ]
+            layout = game.layout(player).tolist()
+            expected = [[marks.get(piece, str(piece)) for piece in row] for row in layout]
             assert quilt_names(drawing, player) == expected
 
 
