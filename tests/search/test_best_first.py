@@ -167,11 +167,8 @@ def check_same(tree, number, node):
 )
 def test_trees_are_those_of_the_definition(exploration, temperature, best_weight, threads):
     """Threads take turns at random; each holds the lock while it descends or backs up."""
-    rule, tree, solved = (
-        best_first.Rule(exploration, temperature, best_weight),
-        best_first.new_tree(200, 3, STATE),
-        0,
-    )
+    rule = best_first.Rule(exploration, temperature, best_weight)
+    tree, solved = best_first.new_tree(200, 3, STATE), 0
     random = np.random.default_rng(threads)
     for seed in range(6):
         reset(tree)
