@@ -52,11 +52,6 @@ class BatchArrays(NamedTuple):
     legal_sets: npt.NDArray[np.uint64]  # ``(n, *legal_shape)``
     used: npt.NDArray[np.uint64]  # ``(n, mask_words)``, the parts of the masks that may hold ones
 
-    def part(self, games: Any) -> BatchArrays:
-        """Return the batch of some of the games: views if they are a slice, else copies."""
-        own = {name: array[games] for name, array in self._asdict().items() if name not in SHARED}
-        return self._replace(**own)
-
 
 class SelfPlayBatch:
     """Plays ``num_envs`` games of any rules at once, each step with one action of every current player.
