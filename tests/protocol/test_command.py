@@ -49,7 +49,7 @@ def test_only_answers_are_on_its_output_and_it_ends_with_its_input(tmp_path, mon
         queries.write_text("\n".join(texts))
         assert cli.main(["engine", "--threads", "1", "--agent", TALKS, "--allow", ILLEGAL]) == 0
         assert os.path.samestat(os.fstat(0), os.stat(os.devnull))
-    first, second, third = map(json.loads, answers.read_text().splitlines())
+        first, second, third = map(json.loads, answers.read_text().splitlines())  # although it is still open
     assert (first["id"], first["action"]) == ("a", 0)
     assert (second["id"], second["action"]) == ("b", agents.load("greedy").act(Game(seed=7)))
     assert "action 1945 is not legal" in third["error"]
