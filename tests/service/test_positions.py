@@ -22,7 +22,7 @@ GAMES = [
     patchwork.Game(seed=4, first_player=1, special_patches="2014"),
     nmbr9.Game(seed=3),
     nmbr9.Game(seed=4, players=3, order="known", deck_size=8),
-    nmbr9.Game(players=2, order="free", max_digit=3),
+    nmbr9.Game(players=2, order="free", max_digit=3, deck_size=5),
 ]
 
 
@@ -43,6 +43,15 @@ def test_every_position_says_what_the_game_says(game):
         assert position["winners"] == list(going_on.winners())
         assert position["legal"] == going_on.legal_actions().tolist()
         assert (position["mover"], position["word"], position["action"]) == led
+        state = position["state"]
+        if name == "nmbr9":
+            assert state["left"] == list(going_on.remaining(going_on.current_player))
+        else:
+            assert state["quilts"] == [going_on.layout(player).ravel().tolist() for player in (0, 1)]
+            for field in ("circle", "offered", "positions", "buttons", "incomes", "special_spaces"):
+                assert state[field] == list(getattr(going_on, field))
+            for field in ("bonus_owner", "first_finisher", "pending_special"):
+                assert state[field] == getattr(going_on, field)
         if ply < game.num_moves:
             action = game.history[ply]
             led = going_on.current_player, going_on.move_text(action), action
@@ -61,17 +70,6 @@ def test_positions_do_not_depend_on_how_they_are_asked_for(game):
     assert going_on.notation() == game.notation()
 
 
-def test_the_table_of_patchwork():
-    game = patchwork.Game(seed=3)
-    game.play(int(game.legal_actions()[1]))
-    state = positions.position_of(game)["state"]
-    assert state["quilts"] == [game.layout(player).ravel().tolist() for player in (0, 1)]
-    assert (state["circle"], state["offered"]) == (list(game.circle), list(game.offered))
-    assert (state["positions"], state["buttons"]) == (list(game.positions), list(game.buttons))
-    assert (state["bonus_owner"], state["first_finisher"], state["pending_special"]) == (None, None, False)
-    assert state["special_spaces"] == [26, 32, 38, 44, 50]
-
-
 def test_the_tables_of_nmbr9():
     game = played(nmbr9.Game(seed=5, players=2))
     tables = positions.position_of(game)["state"]["tables"]
@@ -88,8 +86,6 @@ def test_only_known_cards_are_told():
     assert positions.position_of(unknown)["state"]["deck"] == list(unknown.deck[:1])
     assert positions.position_of(known)["state"]["deck"] == list(known.deck)
     assert positions.position_of(played(unknown))["state"]["deck"] == list(unknown.deck)
-    left = positions.position_of(nmbr9.Game(seed=5))["state"]["left"]
-    assert left == [2 - (digit == known.deck[0]) for digit in range(10)]
 
 
 def test_a_tile_is_chosen_before_it_is_placed():
@@ -124,5 +120,6 @@ def test_the_encoding_of_actions_is_that_of_the_game():
         patch = components["patches"][game.offered[slot]]["orientations"][orientation]
         assert patch["canonical"] == orientation
         assert game.decode(action).cells == {(cell // 9 + r, cell % 9 + c) for r, c in patch["cells"]}
-    assert encoding["advance"] == game.parse_move("+")
-    assert components_of("nmbr9")["encoding"]["choose"] == nmbr9.Game(order="free").parse_move("=0")
+    assert encoding == {"advance": game.parse_move("+"), "buy": 1, "special": 1 + 3 * 8 * 81}
+    chosen = nmbr9.Game(order="free").parse_move("=0")
+    assert components_of("nmbr9")["encoding"] == {"place": 0, "choose": chosen}

@@ -112,9 +112,11 @@ def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client):
     assert last["margin"] == pytest.approx(-expected[0].margin, abs=3)
     for line in last["lines"]:
         assert line["word"] == line["line"][0] == game.move_text(line["action"])
-        going_on = game.clone()
+        going_on, movers = game.clone(), []
         for word in line["line"]:
+            movers.append(going_on.current_player)
             going_on.play(going_on.parse_move(word))
+        assert line["movers"] == movers
         expected_words = agents.load("champion").symmetric_moves(game)[line["action"]]
         assert {line["word"], *line["alike"]} == set(map(game.move_text, expected_words))
     assert any(line["alike"] for line in last["lines"])  # the quilt is empty
@@ -147,8 +149,14 @@ def test_agents_that_cannot_analyse_are_an_error(client):
 
 def test_figures_of_any_type_are_told_if_they_are_numbers():
     client = Client(f"{ODD}:vague", f"{ODD}:numb")
-    (line,) = analyse(client, NOTATION, agent=f"{ODD}:vague")[-1]["lines"]
-    assert (line["action"], line["visits"], line["win"], line["exact"]) == (0, 3, 0.25, True)
+    then = GAME.clone()
+    then.play(0)
+    for game, win, margin in ((GAME, 0.25, 1.0), (then, 0.75, -1.0)):  # of player 0, whoever is to move
+        figures = {"player": game.current_player, "win": win, "margin": margin, "scores": None}
+        line = {"action": 0, "word": "+", "line": ["+"], "visits": 3, "exact": True, "alike": []}
+        line |= {"win": win, "margin": margin, "scores": None, "movers": [game.current_player]}
+        expected = {**figures, "lines": [line], "depth": 3, "done": True}
+        assert analyse(client, game.notation(), agent=f"{ODD}:vague")[-1] == expected
     events = client.ask("/api/analyse", {"notation": NOTATION, "agent": f"{ODD}:numb"}).events
     assert all("the answer cannot be encoded" in event["error"] for event in events)
 
@@ -246,4 +254,5 @@ def test_agents_are_prepared_only_during_pauses(monkeypatch):
 
     monkeypatch.setattr("time.sleep", sleep)
     asyncio.run(work_and_wait())
-    assert (slept, was_stopped) == ([0.05] * 6, [True])  # four looks after the work
+    streams.wait_for_pause()  # four looks, as after the work
+    assert (slept, was_stopped, streams._busy.total()) == ([0.05] * 10, [True], 0)
