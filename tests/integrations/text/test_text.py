@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from patchwork_env import games
+from patchwork_env.core.names import counted
 from patchwork_env.errors import IllegalActionError
 from patchwork_env.integrations import text
 from patchwork_env.integrations.text.answers import PAGE, REQUESTS
@@ -17,6 +18,7 @@ from patchwork_env.integrations.text.nmbr9 import _why_no_room
 from patchwork_env.integrations.text.view import notation_of
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game as Patchwork
+from patchwork_env.patchwork.components import INCOME_SPACES
 from tests.toy import Game as Toy
 
 
@@ -100,11 +102,17 @@ def test_a_position_of_patchwork_holds_everything():
     game = after(Patchwork(seed=7), 20)
     told = text.describe(game, 1 - game.current_player)
     reader = 1 - game.current_player
-    assert told.startswith(f"You are player {reader}, against player {1 - reader}. It is the move of")
+    own, other, mover = game.scores()[reader], game.scores()[1 - reader], f"player {1 - reader}"
+    assert told.startswith(
+        f"You are player {reader}, against {mover}. It is the move of {mover}. "
+        f"Scores, if the game ended now: you {own}, {mover} {other}.\n"
+    )
     assert str(game) in told
     assert notation_of(game) == game.notation()
     for player, name in ((reader, "You"), (1 - reader, f"Player {1 - reader}")):
-        assert f"{name}: space {game.positions[player]} of 53" in told
+        ahead = min(space for space in INCOME_SPACES if space > game.positions[player])
+        income = f"next income at {ahead}, {counted(game.buttons[player], 'button')}."
+        assert f"\n{name}: space {game.positions[player]} of 53, {income}\n" in told
     assert f"Special patches still on the track: {', '.join(map(str, game.special_spaces))}." in told
     for patch in game.offered:
         assert text.ask(game, f"shapes of patch {patch}") in told
@@ -123,9 +131,14 @@ def test_a_position_of_nmbr9_holds_everything_but_the_deck():
     assert text.describe(determinized) == told
     assert notation_of(game) is None
     assert text.ask(game, f"shapes of tile {game.digit}") in told
-    assert "Cards not yet turned, in unknown order: " in told
-    known = Nmbr9(deck=[7, 0, 7, 2], order="known")
-    assert "The cards to come, in this order: 0, 7, 2.\n" in text.describe(known)
+    for order, situation in (
+        ("unknown", "place tile 7.\nCards not yet turned, in unknown order: 0x1, 2x1, 7x1."),
+        ("known", "place tile 7.\nThe cards to come, in this order: 0, 7, 2."),
+        ("free", "choose a tile.\nTiles left to choose from: 0x1, 2x1, 7x2."),
+    ):
+        told = text.describe(Nmbr9(deck=[7, 0, 7, 2], order=order))
+        head = "You play alone. It is your move. Scores, if the game ended now: you 0.\nRound 1 of 4: "
+        assert told.startswith(f"{head}{situation}\n")
 
 
 def test_ended_games():
@@ -163,9 +176,9 @@ def covered():
     return game
 
 
-def tiled():
-    game = Nmbr9(deck=[8, 8, 7, 1])
-    game.play(text.parse(game, "8/0@0,0"))
+def tiled(deck=(8, 8, 7, 1), word="8/0@0,0"):
+    game = Nmbr9(deck=deck)
+    game.play(text.parse(game, word))
     return game
 
 
@@ -179,17 +192,23 @@ def tiled():
         (Patchwork(seed=7), "25/12@a1", "there is no orientation 12"),
         (
             Patchwork(seed=7),
-            "25/0@f9",
-            "would leave the quilt. Allowed are +; 192 of patch 25, such as 25/0@a1;",
+            "25/0@g1",
+            "2 high and 4 wide, and would leave the quilt. Allowed are +; 192 of patch 25, such as 25/0@a1;",
         ),
         (covered(), "2/0@a2", "it would cover a2, b2, which are covered already. Allowed"),
         (covered(), "3/0@b2", "it would cover b2, which is covered already. Allowed"),  # for all 3 buttons
+        (after(Patchwork(seed=7), 25), "*a1", "the cell a1 is covered. Allowed are"),
+        (after(Patchwork(seed=7), 25), "+", "a special patch must be placed first, such as '*d5'"),
+        (Nmbr9(deck=[8], order="free"), "=7", "no tile 7 is left. Allowed are =8"),
+        (Nmbr9(deck=[8], order="free"), "8/0@0,0", "choose a tile first, such as '=8'"),
+        (Nmbr9(deck=[8]), "8/1@1,0", "the first tile lies at 0,0, as '8/1@0,0'"),
         (tiled(), "5/0@0,0", "the tile to be placed is 8, not 5"),
         (tiled(), "=8", "tile 8 must be placed now"),
         (tiled(), "8/2@0,0", "there is no orientation 2; orientations are 0, 1"),
         (tiled(), "8/0@0,1", "below it would be the table, tiles of level 0, which must be one level"),
         (tiled(), "8/0@9,9", "on level 0 it would touch no other tile of that level"),
-        (tiled(), "8/0@0,0", "on level 1 it would rest on one tile alone"),
+        (tiled([5, 1], "5/0@0,0"), "1/0@0,1", "on level 1 it would rest on one tile alone"),
+        (tiled([5, 1], "5/1@0,0"), "1/1@1,0", "on level 1 it would rest on one tile alone"),
     ],
 )
 def test_illegal_moves_say_why(game, word, reason):
