@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.rules import Rules
@@ -87,6 +88,11 @@ def opponent_of(case):
 def choose(mask, rng, illegal=0.0):
     """A random legal action, or with some probability one that is not legal."""
     return int(rng.choice(np.flatnonzero(mask != (rng.random() < illegal))))
+
+
+def assert_same(one, other):
+    """Require that two structures of arrays are the same."""
+    assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
 
 
 def flat(observation):

@@ -7,12 +7,11 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
-from tests.envs.cases import CASES, NMBR9, Case, LastAction, cases, choose, opponent_of
+from tests.envs.cases import CASES, NMBR9, Case, LastAction, assert_same, cases, choose, opponent_of
 
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED
 modes = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -28,10 +27,6 @@ def batched(case, num_envs, mode, **options):
 def of_singles(case, num_envs, mode, **options):
     options = {"opponent": opponent_of(case), **case.options, **options}
     return SyncVectorEnv([partial(GameEnv, case.rules, **options)] * num_envs, autoreset_mode=mode)
-
-
-def assert_same(one, other):
-    assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
 
 
 def actions_of(infos, rng, illegal):
@@ -109,7 +104,9 @@ def test_wrong_reset_masks():
     envs = batched(CASES[0], 2, DISABLED)
     with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
         envs.reset(options={"reset_mask": np.array([True, False])})
-    envs.reset(seed=1)
+    with pytest.raises(ValueError, match=r"of 2 games it may be 0 to 2\*\*64 - 2, because game i"):
+        envs.reset(seed=2**64 - 1)
+    envs.reset(seed=2**64 - 2)
     before = [game.to_bytes() for game in envs.games()]
     masks = [np.ones(3, bool), np.ones(2), np.zeros(2, bool), np.ones((2, 1), bool)]
     for wrong in ([True, False], "all", *masks):
@@ -121,7 +118,7 @@ def test_wrong_reset_masks():
     options = {"reset_mask": np.array([True, False])}
     envs.reset(seed=2, options=options)
     assert list(options) == ["reset_mask"]
-    envs.reset(seed=1, options={"reset_mask": None})
+    envs.reset(seed=2**64 - 2, options={"reset_mask": None})
     assert [game.to_bytes() for game in envs.games()] == before
 
 

@@ -8,12 +8,13 @@ import pytest
 
 from patchwork_env import nmbr9, nmbr9_v0, patchwork_v0
 from patchwork_env.core.batches import MARGIN, loop, reward_of
+from patchwork_env.envs.pettingzoo import GameParallelEnv
 from patchwork_env.nmbr9_v0 import Nmbr9Env
 from patchwork_env.patchwork_v0 import PatchworkEnv, PatchworkVectorEnv
 
 CIRCLE = [*range(32, 0, -1), 0]
-PATCHWORK = [patchwork_v0.env, patchwork_v0.raw_env, PatchworkEnv, partial(PatchworkVectorEnv, 2)]
-PATCHWORK += [partial(patchwork_v0.SelfPlayBatch, 2)]
+PATCHWORK = [patchwork_v0.env, patchwork_v0.raw_env, PatchworkEnv, partial(PatchworkVectorEnv, num_envs=2)]
+PATCHWORK += [partial(patchwork_v0.SelfPlayBatch, num_envs=2)]
 NMBR9 = [nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(nmbr9_v0.SelfPlayBatch, 1), Nmbr9Env]
 
 
@@ -23,6 +24,8 @@ NMBR9 = [nmbr9_v0.raw_env, nmbr9_v0.parallel_env, partial(nmbr9_v0.SelfPlayBatch
         (PATCHWORK, {"special_patches": 2014}, "special_patches is 2014"),
         (PATCHWORK, {"first_player": "player_0"}, "'player_0'; allowed are 'random'"),
         (PATCHWORK, {"first_player": -1}, "first_player is -1"),
+        (PATCHWORK[-2:], {"num_envs": 2**31}, "num_envs is 2147483648; allowed are 1 to 2147483647"),
+        ([partial(GameParallelEnv, patchwork_v0.RULES)], {}, "of Patchwork do not act at the same time"),
         (NMBR9, {"players": 5}, "players is 5"),
         (NMBR9, {"players": 1, "rewards": "outcome"}, "needs 2 players"),
         (NMBR9, {"players": 1, "rewards": "margin"}, "needs 2 players"),

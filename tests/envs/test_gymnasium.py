@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import data_equivalence
 
 from patchwork_env.agents.ragged import legal_lists, observations_of
+from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import OpponentError
@@ -16,6 +16,7 @@ from tests.envs.cases import (
     BatchCheat,
     Cheat,
     LastAction,
+    assert_same,
     cases,
     opponent_of,
     play,
@@ -31,10 +32,6 @@ def single(case, **options):
 def batched(case, num_envs, **options):
     options = {"opponent": opponent_of(case), **case.options, **options}
     return GameVectorEnv(case.rules, num_envs, **options)
-
-
-def assert_same(one, other):
-    assert data_equivalence(one, other, exact=True), f"{one}\n{other}"
 
 
 def all_of(env):
@@ -89,7 +86,7 @@ def test_seats(case):
         single(case, seat=n)
 
 
-def test_games_that_end_before_the_first_turn_are_passed_over():
+def test_games_that_end_before_the_first_turn_are_passed_over(monkeypatch):
     row = CASES[-1]
     for seat in ("alternate", "random"):
         env, envs = single(row, blocked=11, seat=seat), batched(row, 3, blocked=11, seat=seat)
@@ -104,9 +101,12 @@ def test_games_that_end_before_the_first_turn_are_passed_over():
             assert terminations.all()
             masks = infos["action_mask"]
             assert masks.any(axis=1).all()
+    dealt, deal = [], Dealer.deal
+    monkeypatch.setattr(Dealer, "deal", lambda *given: dealt.append(1) or deal(*given))
     for always in (single(row, blocked=11, seat=1), batched(row, 3, blocked=11, seat=1)):
-        with pytest.raises(OpponentError, match="before the learner's first turn"):
+        with pytest.raises(OpponentError, match="100 games in a row were over before the learner's first"):
             always.reset()
+    assert len(dealt) == 100 + 101
 
 
 def test_algorithms_that_ignore_masks_get_one_warning():

@@ -18,8 +18,6 @@ from patchwork_env.agents import BatchAgent
 from tests.attack.interrupts import counting, quietly, require_whole
 from tests.attack.objects import KINDS, Last, step_single
 
-needs_alarms = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
-
 
 def interrupt(kind, target, call, most):
     """Interrupt a call before ``most`` of its bytecodes, the last ones included."""
@@ -54,7 +52,7 @@ def test_calls_at_any_moment(name):
 # --- agents -------------------------------------------------------------------------------------------------
 
 
-@needs_alarms
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others():
     class Slow(BatchAgent):
         name = "slow"

@@ -178,8 +178,9 @@ def test_an_opponent_that_is_refused_changes_nothing():
 
 def test_a_batch_has_the_interface_of_gymnasiums_vector_environments():
     envs = gymnasium.make_vec(NAME, 4, "vector_entry_point", opponent="random", render_mode="ansi")
-    envs.reset(seed=1)
     batch = envs.unwrapped
+    assert batch.get_attr("seat") == (0, 0, 0, 0)  # as of single environments before a game
+    envs.reset(seed=1)
     assert batch.autoreset_mode is AutoresetMode.SAME_STEP
     assert (np.array(batch.call("action_masks")) == batch.action_masks()).all()
     assert batch.get_attr("seat") == (1, 0, 1, 0)

@@ -160,20 +160,15 @@ def test_states_from_outside_are_checked(case):
         lambda saved: saved | {"streams": saved["streams"][:-1]},
         lambda saved: saved | {"streams": saved["streams"].astype(np.int64)},
         lambda saved: {"states": saved["states"]},
+        lambda saved: nmbr9_v0.SelfPlayBatch(5, seed=1, players=3).save(),
     ],
 )
 def test_other_arrays_than_the_saved_ones_are_refused(change):
     env = nmbr9_v0.SelfPlayBatch(5, seed=3, players=2)
     before = snapshot(env, 5)
-    with pytest.raises(ValueError, match="the saved games have the arrays"):
+    with pytest.raises(ValueError, match=r"the saved games have (the arrays|\[3\] players)"):
         env.restore(change(env.save()))
     assert snapshot(env, 5) == before
     saved = env.save()
     env.restore(saved | {"states": np.repeat(saved["states"], 2)[::2]})
     assert snapshot(env, 5) == before
-
-
-def test_states_of_another_number_of_players_are_refused():
-    env, other = nmbr9_v0.SelfPlayBatch(2, seed=1), nmbr9_v0.SelfPlayBatch(2, seed=1, players=3)
-    with pytest.raises(ValueError, match=r"the saved games have \[3\] players"):
-        env.restore(other.save())

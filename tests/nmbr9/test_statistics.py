@@ -5,7 +5,6 @@ a standard deviation of 13.2 in 2000 games for the highest level and then the mo
 """
 
 import numpy as np
-import pytest
 
 from patchwork_env.agents.nmbr9.greedy import choose_actions
 from patchwork_env.core.batches import begin_games, first_illegal, loop, play_listed, sample_actions
@@ -23,18 +22,13 @@ def scores_of(states):
     return np.array([engine.score(states, i, 0) for i in range(len(states))])
 
 
-@pytest.fixture(scope="module")
-def random_games():
+def test_random_play():
     states, stream = new_games(4000, 3), ~seed_streams(3, 1)
     actions = np.empty(len(states), np.int64)
     for _ in range(20):
         loop(sample_actions, RULES)(states, stream, actions)
         loop(play_listed, RULES)(states, np.arange(len(states)), actions)
-    return states
-
-
-def test_random_play(random_games):
-    scores = scores_of(random_games)
+    scores = scores_of(states)
     error = scores.std() / np.sqrt(len(scores))
     assert abs(scores.mean() - 1.3) <= STANDARD_ERRORS * error + 0.05
 
