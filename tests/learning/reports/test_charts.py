@@ -6,21 +6,8 @@ import numpy as np
 import pytest
 
 from patchwork_env.learning.evaluation.statistics import Curve
-from patchwork_env.learning.reports.charts import (
-    BOTTOM,
-    HALF_BAR,
-    HEIGHT,
-    LEFT,
-    MOST_POINTS,
-    RIGHT,
-    TOP,
-    WIDTH,
-    Series,
-    draw,
-    number,
-    thinned,
-    ticks,
-)
+from patchwork_env.learning.reports import charts
+from patchwork_env.learning.reports.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Series, draw, ticks
 
 
 def coordinates(path):
@@ -56,8 +43,11 @@ def test_ticks_are_round_and_numbers_are_short():
     assert ticks(0, 1) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     assert ticks(-3.2, 11) == pytest.approx([-5, 0, 5, 10, 15])
     assert ticks(0.0012, 0.0013) == pytest.approx([0.0012, 0.00122, 0.00124, 0.00126, 0.00128, 0.0013])
-    values, texts = (0, 1e-13, -1.5, 9999, 1e4, 1e6, 2.5e9), "0 0 -1.5 9999 10k 1M 2.5G"
-    assert " ".join(map(number, values)) == texts
+    ends = {0: (-0.1, 0.1), 0.5: (0.4, 0.6), 10: (9, 11), 11: (9.5, 12.5), -3e7: (-3.4e7, -2.6e7)}
+    for value, around in ends.items():  # without any extent, a tenth of it
+        assert ticks(value, value)[:: len(ticks(value, value)) - 1] == pytest.approx(around)
+    values, texts = (0, 1e-13, -1.5, 9999, 1e4, 1e6, 1e9, 2.5e9), "0 0 -1.5 9999 10k 1M 1G 2.5G"
+    assert " ".join(map(charts.number, values)) == texts
 
 
 def test_ticks_enclose_everything():
@@ -70,9 +60,6 @@ def test_ticks_enclose_everything():
         step = marks[1] - marks[0]
         assert marks[0] <= low + 1e-6 * step
         assert marks[-1] >= low + span - 1e-6 * step
-    for value in (0.0, 5.0, -3e7, 1e-9):  # no extent at all
-        marks = ticks(value, value)
-        assert marks[0] < value < marks[-1]
 
 
 def test_curves_lie_where_the_axes_say():
@@ -81,12 +68,12 @@ def test_curves_lie_where_the_axes_say():
     middle = ((LEFT + right) / 2, (TOP + bottom) / 2)
     assert paths(chart, "line") == [[(LEFT, bottom), middle, (right, TOP)]]
     assert [dots(chart)] == paths(chart, "line")
-    *heights, axis = marks(chart, "end")
-    assert [(y - 4, text) for _, y, text in (heights[0], heights[-1])] == [(bottom, "0%"), (TOP, "100%")]
-    assert axis[2] == "steps"
-    places = marks(chart, "middle")
-    assert [(x, text) for x, _, text in (places[0], places[-1])] == [(LEFT, "0"), (right, "200")]
+    heights = [(LEFT - 6, round(bottom - k * (bottom - TOP) / 5, 1) + 4, f"{20 * k}%") for k in range(6)]
+    assert marks(chart, "end") == [*heights, (right, HEIGHT - 4, "steps")]
+    assert marks(chart, "middle") == [(LEFT + 99 * k, bottom + 16, f"{50 * k}") for k in range(5)]
     assert "legend" not in chart  # the title says what a single curve is
+    short = draw("title", "steps", [Series("one", Curve.of([(0, 1, None), (9.99, 2, None)]), 0)])
+    assert [text for _, _, text in marks(short, "middle")] == ["0", "2", "4", "6", "8", "10"]
     point = draw("title", "steps", [series(0.0)], is_share=True)
     assert [marks(point, "end")[k][2] for k in (0, -2)] == ["0%", "100%"]
     assert [text for _, _, text in marks(point, "middle")] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
@@ -108,8 +95,6 @@ def test_a_single_point_shows_its_bounds():
     (corners,), ((x, y),) = paths(chart, "band"), dots(chart)
     grid = [LEFT + k / 5 * (WIDTH - RIGHT - LEFT) for k in range(6)]
     assert [place for place, *_ in marks(chart, "middle")] == pytest.approx(grid, abs=0.051)
-    rows = [HEIGHT - BOTTOM - k / 4 * (HEIGHT - BOTTOM - TOP) for k in range(5)]
-    assert [height - 4 for _, height, _ in marks(chart, "end")[:-1]] == pytest.approx(rows, abs=0.051)
     (left, top), (right, _), _, (_, bottom) = corners
     assert left < x < right
     assert top < y < bottom
@@ -134,7 +119,7 @@ def test_everything_lies_within_the_plot():
         chart = draw("title", "steps", [Series("one", Curve.of(points), 0), series(3.0)])
         for corners in paths(chart, "line") + paths(chart, "band"):
             for x, y in corners:
-                assert LEFT - HALF_BAR <= x <= WIDTH - RIGHT + HALF_BAR
+                assert LEFT - charts.HALF_BAR <= x <= WIDTH - RIGHT + charts.HALF_BAR
                 assert TOP <= y <= HEIGHT - BOTTOM
 
 
@@ -146,14 +131,15 @@ def test_titles_and_labels_stay_text():
 
 
 def test_long_curves_are_thinned_to_means_and_extremes():
-    curve = Curve.of((k, k % 7, None) for k in range(7 * MOST_POINTS))
-    thin = thinned(curve)
-    assert thin.places.tolist() == [7.0 * k + 3 for k in range(MOST_POINTS)]
+    curve = Curve.of((k, k % 7, None) for k in range(7 * charts.MOST_POINTS))
+    thin = charts.thinned(curve)
+    assert thin.places.tolist() == [7.0 * k + 3 for k in range(charts.MOST_POINTS)]
     assert set(zip(*thin[1:], strict=True)) == {(3.0, 0.0, 6.0)}
-    short = Curve(*(values[:MOST_POINTS] for values in curve))
-    assert thinned(short) is short
+    short = Curve(*(values[: charts.MOST_POINTS] for values in curve))
+    assert charts.thinned(short) is short
     chart = draw("title", "steps", [Series("one", curve, 0)])
-    assert len(paths(chart, "line")[0]) == MOST_POINTS
-    assert not dots(chart)
+    assert len(paths(chart, "line")[0]) == charts.MOST_POINTS
+    few = [draw("title", "steps", [series(*range(points))]) for points in (60, 61, 80, 81)]
+    assert [(len(dots(chart)), len(tips(chart))) for chart in few] == [(60, 60), (0, 61), (0, 80), (0, 41)]
     bounded = curve._replace(low=curve.values - 2, high=curve.values + 1)
-    assert thinned(bounded).interval(0) == (-2.0, 7.0)
+    assert charts.thinned(bounded).interval(0) == (-2.0, 7.0)
