@@ -23,11 +23,12 @@ from patchwork_env.learning.evaluation import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
 from patchwork_env.learning.evaluation.statistics import mean_of_runs
 from patchwork_env.learning.reports import comparison as comparisons
-from patchwork_env.learning.reports.comparison import compare, improvement_table, runs_table, summary_table
+from patchwork_env.learning.reports.comparison import compare, runs_table, summary_table
 from patchwork_env.learning.reports.run_results import read_result, write_result, write_training
 
 START = {"steps": 0, "commit": "c" * 40, "patchwork_env": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"}
 START |= {"numba": "0.68.0", "torch": "2.13.0", "machine": "a machine, 2 cores"}
+TURNS = "steps of training (turns of all games)"
 EXTREME = '_$%&#{}~^\\|$<b>,"'
 
 
@@ -145,21 +146,40 @@ def test_curves_are_means_over_what_all_runs_have(runs, found, tmp_path, monkeyp
         np.testing.assert_allclose(axes.get_lines()[0].get_xydata(), np.transpose(curve[:2]))
 
 
+def test_the_picture_names_everything_and_its_bands_are_the_intervals(found, monkeypatch):
+    panels = drawn(found, monkeypatch)
+    figure, (legend,) = panels[0].figure, panels[0].figure.legends
+    figure.draw_without_rendering()
+    assert figure.get_size_inches() == pytest.approx([2 * 4.4, 3.2 + 2 * 0.32])
+    assert [text.get_text() for text in legend.get_texts()] == ["wide (5 runs)", "plain (3 runs)"]
+    for axes, unit in zip(panels, (TURNS, "minutes of training"), strict=True):
+        assert (axes.get_xlabel(), axes.get_ylabel()) == (unit, "wins against greedy")
+        assert (axes.get_xscale(), axes.get_xlim()[0]) == ("linear", 0)
+        assert legend.get_window_extent().y0 > axes.get_window_extent().y1
+    for band, group in zip(panels[0].collections, found.groups, strict=True):
+        _, _, low, high = found.learning_curve(group, "greedy", "steps")
+        assert band.get_paths()[0].get_extents().extents == pytest.approx([1e3, min(low), 2e3, max(high)])
+        assert (*band.get_linewidths(), band.get_alpha()) == (0, 0.16)
+
+
+def test_trainings_of_very_different_lengths_have_a_logarithmic_axis(tmp_path, monkeypatch):
+    first = write_run(tmp_path / "first")  # of two minutes
+    for speed, scale in ((9000, "linear"), (10000, "log"), (20000, "log"), (np.inf, "linear")):
+        panels = drawn(compared(first, write_run(tmp_path / f"{speed}/other", speed=speed)), monkeypatch)
+        assert [axes.get_xscale() for axes in panels] == ["linear", scale]
+
+
 # --- tables and figures -------------------------------------------------------------------------------------
 
 
 def test_tables(found):
-    wide, plain = rows(summary_table(found).csv())
-    first = [wide[key] for key in ("configuration", "against", "runs", "steps")]
-    assert first == ["wide", "greedy", "5", "2000.0"]
-    figures = [float(wide[key]) for key in ("wins", "lowest", "highest")]
-    assert figures == pytest.approx([0.6, 0.0, 0.9])
-    assert float(wide["wins, lower end"]) < 0.6 < float(wide["wins, upper end"])
-    interval = mean_of_runs(np.full((1, 3, 1), 0.5), np.full((1, 3, 1), 100.0)).interval()
-    assert (float(plain["wins, lower end"]), float(plain["wins, upper end"])) == pytest.approx(interval)
-    assert float(plain["minutes"]) == pytest.approx((4 + 2 + 4 / 3) / 3)
-    (row,) = rows(improvement_table(found).csv())
-    assert (row["configuration"], row["better than"], row["probability"]) == ("wide", "plain", "0.8")
+    texts = [" ".join(part.split()) for part in comparisons.as_text(found, "text").split("\n\n")]
+    assert texts[0].startswith("patchwork: wins over 100 games of every run, evaluation seed 7. Means over ")
+    wide = "wide greedy 5 60.0% 22.6% to 88.5% 0.0% 90.0% 2,000 2.0"
+    plain = "plain greedy 3 50.0% 44.4% to 55.6% 50.0% 50.0% 2,000 2.4"
+    assert texts[1].endswith(f"95% interval lowest highest steps minutes {wide} {plain}")
+    assert texts[3].endswith(" against probability 95% interval wide plain greedy 80% 38% to 96%")
+    assert texts[5].endswith(" plain 2 2,000 1.3 50.0% a1a1a1a1a1a1")
 
 
 def test_the_runs_have_their_versions_machine_and_weights(written):
@@ -228,6 +248,8 @@ def test_other_trainings_are_compared(tmp_path, capsys):
     assert cli.main(["compare", *map(str, sorted(tmp_path.iterdir()))]) == 0
     lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines() if "random" in line]
     assert lines[:2] == [["mine", "random", "2"], ["other", "random", "2"]]
+    results = map(read_result, tmp_path.iterdir())
+    assert {(result.name, result.algorithm) for result in results} == {("mine", "mine"), ("other", "other")}
 
 
 def test_wrong_arguments_of_other_trainings_are_errors(tmp_path):
@@ -263,6 +285,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     result = read_result(files[5])
     assert repr(result) == "<RunResult: plain, seed 0, 2 evaluations>"
     assert write_result(result, tmp_path / "again" / "here").read_bytes() == files[5].read_bytes()
+    assert files[5].read_text() == json.dumps(json.loads(files[5].read_text()), indent=1) + "\n"
     assert result.configuration == yaml.safe_load((runs[5] / "config.yaml").read_text())
     assert "exists already: give another --export, or replace it with" in refused(capsys, runs[0], *export)
     assert main([str(runs[0]), *export, "--overwrite"]) == 0
