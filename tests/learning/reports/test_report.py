@@ -20,6 +20,7 @@ from patchwork_env.learning.evaluation.results import sample_games
 from patchwork_env.learning.reports.charts import MOST_POINTS
 from patchwork_env.learning.runs.folder import evaluation_files
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
+from tests.learning.reports.test_charts import marks
 
 OPPONENTS = ("random", "greedy")
 LAST = "evaluations/step_0000003000.json"
@@ -92,6 +93,8 @@ def test_a_page_is_complete_and_loads_nothing(run, page):
     assert f"<pre>{html.escape((run / 'config.yaml').read_text())}</pre>" in page.source
     page.check_titles("games won, over steps", "games won, over minutes", "score difference", "empty cells")
     page.check_titles("loss", "score", "steps per second", "buttons spent")
+    for chart in page.source.split("</figure>")[:2]:
+        assert [text for _, _, text in marks(chart, "end")[:-1]] == ["0%", "20%", "40%", "60%", "80%", "100%"]
     assert "greedy: 50% (" in page.source  # against itself it wins one game of every pair
     check_nothing_has_to_be_loaded(page)
 

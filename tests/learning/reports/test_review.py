@@ -15,21 +15,7 @@ from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.commands.review import FIGURES, PAGE, main
 from patchwork_env.learning.evaluation.results import position_after
-from patchwork_env.learning.reports.review import (
-    BEST,
-    MOST_MISTAKES,
-    PLAYED,
-    POINTS,
-    accuracy,
-    line_text,
-    loss_texts,
-    move_accuracy,
-    name_of,
-    read_game,
-    review,
-    summary,
-    text,
-)
+from patchwork_env.learning.reports import review as reviews
 from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
 from tests.agents.values import simple_weights
@@ -65,7 +51,7 @@ def finished():
 
 @cache
 def reviewed():
-    return review(finished(), AGENT)
+    return reviews.review(finished(), AGENT)
 
 
 def test_evaluations_are_those_of_the_searches():
@@ -76,7 +62,8 @@ def test_evaluations_are_those_of_the_searches():
         analysis = agents.analyse(position_after(game, turns), AGENT)
         margin, win = analysis.best.margin, analysis.best.win
         expected = (margin, win) if analysis.player == 0 else (-margin, 1 - win)
-        assert (result.evaluations[turns].margin, result.evaluations[turns].win) == expected
+        exact = analysis.best.source == "exact"
+        assert result.evaluations[turns] == reviews.PositionEvaluation(*expected, exact)
     last = result.evaluations[-1]
     first, second = game.scores()
     assert (last.margin, last.win, last.exact) == (first - second, game.winner() == 0, True)
@@ -99,28 +86,28 @@ def test_moves_lose_the_step_from_one_evaluation_to_the_next():
         sign = 1 if verdict.player == 0 else -1
         assert verdict.margin_loss == pytest.approx(sign * (before.margin - after.margin))
         assert verdict.win_loss == pytest.approx(sign * (before.win - after.win))
-        assert verdict.name == name_of(verdict.win_loss)
-        assert verdict.cost == pytest.approx(max(0, verdict.win_loss + verdict.margin_loss / POINTS))
+        assert verdict.name == reviews.name_of(verdict.win_loss)
+        assert verdict.cost == pytest.approx(max(0, verdict.win_loss + verdict.margin_loss / reviews.POINTS))
     assert better > 5
 
 
 def test_names_and_texts_of_losses_and_lines_of_play():
     names = {-0.3: None, 0.049: None, 0.05: "inaccuracy", 0.1: "mistake", 0.19: "mistake", 0.2: "blunder"}
-    assert {loss: name_of(loss) for loss in names} == names
+    assert {loss: reviews.name_of(loss) for loss in names} == names
     verdict, losses = reviewed().verdicts[0], ((1.26, -0.1), (0.04, 0.0004))
-    texts = [loss_texts(replace(verdict, margin_loss=points, win_loss=win)) for points, win in losses]
+    texts = [reviews.loss_texts(replace(verdict, margin_loss=points, win_loss=win)) for points, win in losses]
     assert texts == [("-1.3", "+10.0%"), ("0.0", "0.0%")]
-    assert [line_text("abc", most) for most in (3, 2)] == ["a b c", "a b ..."]
+    assert [reviews.line_text("abc", most) for most in (3, 2)] == ["a b c", "a b ..."]
 
 
 def test_accuracy_is_full_without_losses_and_falls_with_each():
-    assert accuracy([]) is None
-    assert accuracy([0.0, -0.1]) == 100
-    assert move_accuracy(0.1) == pytest.approx(63.5826, abs=1e-4)
-    assert move_accuracy(1) == 0
-    falling = [accuracy([0.0] * 9 + [loss]) for loss in (0, 0.05, 0.1, 0.2, 0.4, 1)]
+    assert reviews.accuracy([]) is None
+    assert reviews.accuracy([0.0, -0.1]) == 100
+    assert reviews.move_accuracy(0.1) == pytest.approx(63.5826, abs=1e-4)
+    assert reviews.move_accuracy(1) == 0
+    falling = [reviews.accuracy([0.0] * 9 + [loss]) for loss in (0, 0.05, 0.1, 0.2, 0.4, 1)]
     assert falling == sorted(set(falling), reverse=True)
-    assert accuracy([0.0] * 9 + [1.0]) == pytest.approx((90 + 10 / (9 / 100 + 1)) / 2)
+    assert reviews.accuracy([0.0] * 9 + [1.0]) == pytest.approx((90 + 10 / (9 / 100 + 1)) / 2)
 
 
 def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves():
@@ -130,8 +117,7 @@ def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves():
         side = result.side(player)
         names = [verdict.name for verdict in verdicts]
         assert side.counts == {name: names.count(name) for name in ("inaccuracy", "mistake", "blunder")}
-        assert side.accuracy == accuracy([verdict.win_loss for verdict in verdicts])
-        assert f"player {player}: accuracy {side.accuracy:.0f}%, " in text(result)
+        assert side.accuracy == reviews.accuracy([verdict.win_loss for verdict in verdicts])
         assert result.as_dict()["players"][player] == {"accuracy": side.accuracy, "counts": side.counts}
         costly = sorted((v for v in verdicts if v.cost > 0), key=lambda v: -v.cost)
         assert len(costly) > 1
@@ -142,16 +128,49 @@ def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves():
 def test_a_deliberately_bad_move_is_the_costliest():
     game, number = blundered()
     assert number > 0
-    result = review(game, SOLVER)
+    result = reviews.review(game, SOLVER)
     worst = max(result.verdicts, key=lambda verdict: verdict.cost)
     assert worst.number == number
     assert result.mistakes(worst.player, 1) == [worst]
     assert worst.margin_loss > 5
-    _, _, _, head, _, *lines = text(result).splitlines()
-    assert f"{number}  {worst.move}" in "\n".join(lines)
-    for verdict, line in zip(result.verdicts, lines, strict=False):
-        assert line.index(f" {verdict.move}") == head.index(" move")
-        assert not verdict.cost or line.rindex(f" {verdict.best}") == head.index(" best")
+    assert f"{number}  {worst.move}" in reviews.text(result)
+
+
+TEXT = """\
+4 moves, not finished; judged by the judge
+
+margin and win: of player 0, after the move
+   player  move     margin    win         lost                   best
+                      +0.5  51.0%
+1       0  13/0@a1    -2.2  30.0%         -2.8  -21.0%  blunder  +
+2       1  25/0@e6    -1.0  40.0%
+3       1  22/1@a4    +0.0  50.0%  exact  -1.0   -4.0%           +
+4       0  +          +0.2  75.0%  exact
+
+player 0: accuracy 62%, 0 inaccuracies, 0 mistakes, 1 blunder
+   move     lost                   best line
+1  13/0@a1  -2.8  -21.0%  blunder  + + + + + + + + ...
+
+player 1: accuracy 91%, 0 inaccuracies, 0 mistakes, 0 blunders
+   move     lost           best line
+3  22/1@a4  -1.0  -4.0%    + 25/0@e6"""
+
+
+def test_the_text_is_a_table_of_moves_and_one_of_each_players_mistakes():
+    game = position_after(finished(), 4)
+    figures = (0.5, 0.51), (-2.25, 0.3), (-1.0, 0.4), (0.0, 0.5), (0.25, 0.75)
+    evaluations = [reviews.PositionEvaluation(*pair, exact=place > 2) for place, pair in enumerate(figures)]
+    fine = reviews.Verdict(2, 1, "25/0@e6", "25/0@e6", 0.0, 0.0, None, 0.0, ("25/0@e6",), ("25/0@e6",))
+    bad = replace(fine, number=1, player=0, move="13/0@a1", best="+", margin_loss=2.75, win_loss=0.21)
+    bad = replace(bad, name="blunder", cost=0.24, best_line=9 * ("+",))
+    small = replace(fine, number=3, move="22/1@a4", best="+", margin_loss=1.0, win_loss=0.04)
+    small = replace(small, cost=0.05, best_line=("+", "25/0@e6"))
+    verdicts = bad, fine, small, replace(fine, number=4, player=0, move="+", best="+")
+    judged = reviews.Review("the judge", game, tuple(evaluations), verdicts)
+    assert reviews.text(judged) == TEXT
+    close = tuple(replace(one, margin=one.margin / 10) for one in evaluations)
+    chart = reviews.render_page(replace(judged, evaluations=close), "a close game").partition("</figure>")[0]
+    assert [marks(chart, "end")[place][2] for place in (0, -2)] == ["-1", "1"]
 
 
 def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing():
@@ -159,15 +178,15 @@ def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing():
     best = agents.analyse(start, AGENT).best
     assert best.alike
     start.play(start.parse_move(best.alike[-1]))
-    (verdict,) = review(start, AGENT).verdicts
+    (verdict,) = reviews.review(start, AGENT).verdicts
     assert (verdict.move, verdict.best, verdict.cost) == (best.alike[-1], best.alike[-1], 0)
 
 
 def test_a_game_without_moves_and_an_agent_without_value_are_errors():
     with pytest.raises(ValueError, match="the game has no moves"):
-        review(Game(seed=1), AGENT)
+        reviews.review(Game(seed=1), AGENT)
     with pytest.raises(ValueError, match="agent 'greedy' cannot analyse"):
-        review(finished(), agents.load("greedy"))
+        reviews.review(finished(), agents.load("greedy"))
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +198,7 @@ def spec(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(spec):
-    return review(finished(), agents.load(spec))
+    return reviews.review(finished(), agents.load(spec))
 
 
 @pytest.fixture(scope="module")
@@ -210,12 +229,13 @@ def test_page(out, result):
     check_nothing_has_to_be_loaded(page)
     for verdict, evaluation in zip(result.verdicts, result.evaluations[1:], strict=True):
         assert f"{verdict.number} {verdict.player} {verdict.move} {evaluation.margin:+.1f} " in page.text
-    mistakes = [verdict for player in (0, 1) for verdict in result.mistakes(player, MOST_MISTAKES)]
+    mistakes = [verdict for player in (0, 1) for verdict in result.mistakes(player, reviews.MOST_MISTAKES)]
     for verdict in mistakes:
         assert f"move {verdict.number}: {verdict.move} instead of {verdict.best}" in page.text
     for player in (0, 1):
-        assert summary(result, player) in page.text
-    for color, moves in ((BEST, [v.best for v in mistakes]), (PLAYED, [v.move for v in mistakes])):
+        assert reviews.summary(result, player) in page.text
+    for color, key in ((reviews.BEST, "best"), (reviews.PLAYED, "move")):
+        moves = [getattr(mistake, key) for mistake in mistakes]
         lines = sum(2 if "/" in move else 1 for move in moves)  # around the card and the cells, or the space
         assert page.source.count(f'stroke="{color}"') == lines
 
@@ -269,5 +289,5 @@ def test_other_errors(spec, tmp_path, capsys):
 def test_the_example_is_a_finished_game_and_games_that_windows_has_stored_are_read(tmp_path, pytestconfig):
     path = tmp_path / "game.txt"
     path.write_text(finished().notation(), encoding="utf-8-sig", newline="\r\n")
-    assert read_game(path).history == finished().history
-    assert read_game(pytestconfig.rootpath / "examples" / "game.txt").is_over
+    assert reviews.read_game(path).history == finished().history
+    assert reviews.read_game(pytestconfig.rootpath / "examples" / "game.txt").is_over
