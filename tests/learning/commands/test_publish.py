@@ -1,16 +1,18 @@
 """The published files of a checkpoint, as --dry-run writes them without the library and a network."""
 
 import json
+from dataclasses import replace
 from shutil import copytree
 
 import pytest
 import yaml
 
 from patchwork_env.agents import hub
-from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, copy_checkpoint
+from patchwork_env.agents.checkpoints import NETWORK, SHIPPED_FOLDER, copy_checkpoint
 from patchwork_env.cli import main
 from patchwork_env.learning.evaluation.matches import hash_of_weights, play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION
+from patchwork_env.learning.reports.model_card import model_card, read_origin
 
 WEIGHTS = hash_of_weights(SHIPPED_FOLDER / "champion")
 STEPS = json.loads((SHIPPED_FOLDER / "champion" / "checkpoint.json").read_text())["info"]["steps"]
@@ -30,7 +32,8 @@ def run(tmp_path, match):
         copy_checkpoint(SHIPPED_FOLDER / "champion", folder / name)
     (folder / "config.yaml").write_text("game: patchwork\nalgorithm: td\ndescription: '```'\n")
     versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "an abacus"}
-    (folder / "versions.jsonl").write_text(json.dumps(versions) + "\n")
+    starts = versions | {"commit": "0ddba11"}, versions  # the last one made the final policy
+    (folder / "versions.jsonl").write_text("".join(f"{json.dumps(start)}\n" for start in starts))
     (folder / "evaluations").mkdir()
     evaluation = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION, "machine": "a slide rule"}
     evaluation |= {"steps": STEPS, "minutes": 3.0, "weights": WEIGHTS, "sample_games": []}
@@ -67,7 +70,7 @@ def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name):
     assert result["metrics"] == [{"type": "win_rate", "value": rate, "name": "win rate"}]
     assert result["dataset"]["name"] == "4 games against a|b # c"
     assert rf"| a\|b # c | 4 | {rate:.1%} |" in text
-    assert 'agents.load("hf:ann/td")' in text
+    assert all(code in text for code in ('agents.load("hf:ann/td")', "pip install '.[hub]'"))
     assert f"in {STEPS:,} steps" in text
     assert "from both seats, on a slide rule." in text
     assert ("as the best of its run, so its results" in text) == (name == "best")
@@ -85,6 +88,22 @@ def test_evaluations_of_other_weights_are_left_out(run, tmp_path, monkeypatch, c
     metadata, text = card(tmp_path / "other")
     assert "model-index" not in metadata
     assert "These weights have not been evaluated" in text
+
+
+def test_a_checkpoint_outside_of_a_run_has_its_own_record(run, tmp_path):
+    """Be it in no run, or in a folder that a run has not written."""
+    for place in (run / "kept" / "policy", tmp_path / "final"):
+        copytree(run / "final", place)
+        assert publish(place, "ann/td", "--dry-run", tmp_path / "out", "--overwrite") == 0
+        assert "total_steps: 135000000" in card(tmp_path / "out")[1]
+
+
+def test_the_page_says_what_is_needed_and_how_long_it_learned(run):
+    origin = replace(read_origin(run / "final"), kind=NETWORK)
+    for seconds, time in ((59.4, "59 seconds"), (60, "1 minute"), (3629, "60 minutes")):
+        page = model_card(replace(origin, info={"seconds": seconds}), "ann/ppo")
+        assert "pip install '.[hub,train]'" in page
+        assert f"- Time: {time} of playing and learning\n" in page
 
 
 def test_what_cannot_be_published_is_an_error_of_one_line(run, tmp_path, capsys):
