@@ -38,6 +38,7 @@ def test_the_table_is_from_the_side_of_the_player_to_move(mover, tmp_path, capsy
     path, game = tmp_path / "analysis.json", patchwork.Game(seed=7, first_player=mover)
     code, printed, _ = analyse(capsys, game.notation(), *QUICK, "--json", str(path))
     lines = json.loads(path.read_text())["lines"]
+    assert path.read_text() == json.dumps(json.loads(path.read_text()), indent=2) + "\n"
     head, *rows = printed.splitlines()[2:]
     assert code == 0
     assert printed.startswith(f"player {mover} to move")

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from patchwork_env import agents
+from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import save_policy
+from patchwork_env.agents.patchwork.policy import onnx_export
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.learning.commands import export
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -36,6 +38,14 @@ def test_the_file_plays_like_the_checkpoint(checkpoint, tmp_path, capsys):
     # Where both sides play the same, the two games of a pair are one and the same, from the other seat.
     games = play_matches(str(out), str(checkpoint), 20).games
     assert (games.scores[0::2] == games.scores[1::2, ::-1]).all()
+
+
+def test_the_command_exports_the_network_with_its_record(checkpoint, tmp_path, capsys, monkeypatch):
+    exported, out = [], tmp_path / "policy.onnx"
+    monkeypatch.setattr(onnx_export, "policy_to_onnx", lambda *two: exported.extend(two) or bytes(1_234_567))
+    assert export.main([str(checkpoint), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"{out}: 1.23 MB, the policy of {checkpoint}\n"
+    assert [type(exported[0]), exported[1]] == [PatchworkNetwork, read_checkpoint(checkpoint).info]
 
 
 def test_what_cannot_be_exported_is_an_error_before_anything_is_done(tmp_path, capsys):

@@ -109,6 +109,7 @@ def test_the_files(tmp_path, capsys):
     wins = [float(row["wins"]) for row in printed.values()]
     assert wins == pytest.approx([1 - match.win_rate, match.win_rate])
     contents = json.loads((folder / "results.json").read_text())
+    assert (folder / "results.json").read_text() == json.dumps(contents, indent=1) + "\n"
     assert contents["agents"][1] == {"name": "greedy", "spec": "greedy", "weights": None}
     greedy, random = contents["ranking"]
     assert (random["rating"], random["interval"]) == (1000, [1000, 1000])
@@ -323,7 +324,9 @@ def test_the_picture_names_its_axis_and_the_agents(small):
     (axes,) = plots._ratings_figure(standings).axes
     assert axes.get_ylabel() == "rating, Elo points, with 95% interval"
     assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "random"]
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {45}
     (arrow,) = (line for line in axes.get_lines() if line.get_marker() == "^")  # greedy won all games
+    assert [bar.get_linewidth().tolist() for bar in axes.collections] == [[1.5], [1.5]]
     (fixed, _), (value, (low, _)) = zip(*standings.ratings[:2], strict=True)
     assert arrow.get_xydata().tolist() == [[0, value + 60]]
     ends = [bar.get_segments()[0][:, 1].tolist() for bar in axes.collections]
