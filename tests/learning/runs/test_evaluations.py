@@ -7,6 +7,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from patchwork_env import agents
+from patchwork_env.core.files import GrowingFile
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common.trainer import Trainer
 from patchwork_env.learning.algorithms.ppo.config import PpoConfig
@@ -14,7 +15,6 @@ from patchwork_env.learning.evaluation import records
 from patchwork_env.learning.evaluation.gauntlet import rating_metrics
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT, EVALUATION_VERSION, read_evaluation
-from patchwork_env.learning.evaluation.results import position_after
 from patchwork_env.learning.evaluation.runners import AGENT
 from patchwork_env.learning.runs.checkpoints import save_checkpoint
 from patchwork_env.learning.runs.evaluations import candidates, choose_best, forget_later, metrics, record
@@ -134,8 +134,11 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results):
     assert rating_metrics([wins, play_matches("greedy", "ppo-quick-v1", 8)])[name] > alone[name] + 300
 
 
-def test_tensorboard_shows_the_metrics_of_every_evaluation(tmp_path, results):
+def test_tensorboard_shows_the_metrics_of_every_evaluation(tmp_path, results, monkeypatch):
+    synced: list[GrowingFile] = []
+    monkeypatch.setattr(GrowingFile, "sync", lambda file: synced.append(file))
     add(tmp_path, trainer_of(), results, results)
+    assert [len(synced), len(set(synced))] == [4, 2]  # both files at both evaluations
     events = events_of(tmp_path)
     expected = {name: value for result in results for name, value in metrics(result).items()}
     expected |= rating_metrics(results)
@@ -154,10 +157,3 @@ def test_an_evaluation_that_no_run_has_is_refused(results):
         whole = possible | ({} if changed else {key: value}) | {"matches": (replace(figures, **changed),)}
         with pytest.raises(ValueError, match=r"(steps|minutes|games|win_rate|variant|figure) is|no score"):
             records.RunEvaluation(**whole)
-
-
-def test_positions_of_a_game(results):
-    game = results[0].kept[0]
-    assert position_after(game, 0).history == ()
-    assert position_after(game, len(game.history)) == game
-    assert position_after(game, 7).history == game.history[:7]

@@ -384,9 +384,9 @@ def test_folders_that_cannot_be_written_are_noticed_at_the_start(config, run, tm
 
     monkeypatch.setattr(PpoTrainer, "step", killed)
     new = tmp_path / "new"
-    for what in ("write_folder", "write_text"):
+    for what, fail in (("write_folder", lambda *_: [shutil.rmtree(new), refuse()]), ("write_text", refuse)):
         with monkeypatch.context() as context:
-            context.setattr(checkpoints_module, what, refuse)
+            context.setattr(checkpoints_module, what, fail)
             assert same_runs.start_run(config, new) == 2
         assert_refused(capsys, new, "No space left on device")
         assert not new.exists()
