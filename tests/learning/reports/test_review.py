@@ -140,16 +140,17 @@ TEXT = """\
 4 moves, not finished; judged by the judge
 
 margin and win: of player 0, after the move
-   player  move     margin    win         lost                   best
+   player  move     margin    win          lost                      best
                       +0.5  51.0%
-1       0  13/0@a1    -2.2  30.0%         -2.8  -21.0%  blunder  +
+1       0  13/0@a1    -2.2  30.0%         -12.8  -21.0%  blunder     +
 2       1  25/0@e6    -1.0  40.0%
-3       1  22/1@a4    +0.0  50.0%  exact  -1.0   -4.0%           +
-4       0  +          +0.2  75.0%  exact
+3       1  22/1@a4    +0.0  50.0%  exact   -1.0   -4.0%              +
+4       0  +          +0.2  75.0%  exact   -1.0   -4.0%  inaccuracy  +
 
-player 0: accuracy 62%, 0 inaccuracies, 0 mistakes, 1 blunder
-   move     lost                   best line
-1  13/0@a1  -2.8  -21.0%  blunder  + + + + + + + + ...
+player 0: accuracy 57%, 0 inaccuracies, 0 mistakes, 1 blunder
+   move      lost                      best line
+1  13/0@a1  -12.8  -21.0%  blunder     + + + + + + + + ...
+4  +         -1.0   -4.0%  inaccuracy  + 25/0@e6
 
 player 1: accuracy 91%, 0 inaccuracies, 0 mistakes, 0 blunders
    move     lost           best line
@@ -161,11 +162,11 @@ def test_the_text_is_a_table_of_moves_and_one_of_each_players_mistakes():
     figures = (0.5, 0.51), (-2.25, 0.3), (-1.0, 0.4), (0.0, 0.5), (0.25, 0.75)
     evaluations = [reviews.PositionEvaluation(*pair, exact=place > 2) for place, pair in enumerate(figures)]
     fine = reviews.Verdict(2, 1, "25/0@e6", "25/0@e6", 0.0, 0.0, None, 0.0, ("25/0@e6",), ("25/0@e6",))
-    bad = replace(fine, number=1, player=0, move="13/0@a1", best="+", margin_loss=2.75, win_loss=0.21)
+    bad = replace(fine, number=1, player=0, move="13/0@a1", best="+", margin_loss=12.75, win_loss=0.21)
     bad = replace(bad, name="blunder", cost=0.24, best_line=9 * ("+",))
     small = replace(fine, number=3, move="22/1@a4", best="+", margin_loss=1.0, win_loss=0.04)
     small = replace(small, cost=0.05, best_line=("+", "25/0@e6"))
-    verdicts = bad, fine, small, replace(fine, number=4, player=0, move="+", best="+")
+    verdicts = bad, fine, small, replace(small, number=4, player=0, move="+", name="inaccuracy")
     judged = reviews.Review("the judge", game, tuple(evaluations), verdicts)
     assert reviews.text(judged) == TEXT
     close = tuple(replace(one, margin=one.margin / 10) for one in evaluations)
