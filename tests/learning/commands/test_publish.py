@@ -91,7 +91,6 @@ def test_evaluations_of_other_weights_are_left_out(run, tmp_path, monkeypatch, c
 
 
 def test_a_checkpoint_outside_of_a_run_has_its_own_record(run, tmp_path):
-    """Be it in no run, or in a folder that a run has not written."""
     for place in (run / "kept" / "policy", tmp_path / "final"):
         copytree(run / "final", place)
         assert publish(place, "ann/td", "--dry-run", tmp_path / "out", "--overwrite") == 0

@@ -90,9 +90,6 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-# --- groups and curves -----------------------------------------------------------------------------------
-
-
 def test_runs_that_differ_in_their_seeds_are_one_configuration(found):
     labels = [(group.label, [run.seed for run in group.runs]) for group in found.groups]
     assert labels == [("wide", [0, 1, 2, 3, 4]), ("plain", [0, 1, 2])]
@@ -169,9 +166,6 @@ def test_trainings_of_very_different_lengths_have_a_logarithmic_axis(tmp_path, m
         assert [axes.get_xscale() for axes in panels] == ["linear", scale]
 
 
-# --- tables and figures -------------------------------------------------------------------------------------
-
-
 def test_tables(found):
     texts = [" ".join(part.split()) for part in comparisons.as_text(found, "text").split("\n\n")]
     assert texts[0].startswith("patchwork: wins over 100 games of every run, evaluation seed 7. Means over ")
@@ -237,9 +231,6 @@ def test_nmbr9_counts_points(runs):
         compare([read_result(runs[0])], metric="wins")
 
 
-# --- other trainings --------------------------------------------------------------------------------------
-
-
 def test_other_trainings_are_compared(tmp_path, capsys):
     for name, policy in (("mine", lambda game: int(game.legal_actions()[-1])), ("other", "greedy")):
         for seed in (0, 1):
@@ -269,9 +260,6 @@ def test_wrong_arguments_of_other_trainings_are_errors(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# --- files of results ---------------------------------------------------------------------------------------
-
-
 def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_path, capsys):
     export = ["--export", str(tmp_path / "results")]
     assert main([*map(str, runs), *export]) == 0
@@ -299,9 +287,6 @@ def test_a_run_that_was_resumed_elsewhere_has_all_versions(tmp_path):
     for starts, expected in (((START, later), "2.13.0, then 2.14.0"), ((), "not recorded")):
         found = compared(write_run(tmp_path / f"ppo{len(starts)}", starts=starts))
         assert rows(runs_table(found).csv())[0]["torch"] == expected
-
-
-# --- errors ----------------------------------------------------------------------------------------------
 
 
 def refused(capsys, *arguments):

@@ -82,9 +82,6 @@ def report(folder, run):
     return Page(out.read_text(encoding="utf-8"))
 
 
-# --- what it shows ------------------------------------------------------------------------------------------
-
-
 def test_a_page_is_complete_and_loads_nothing(run, page):
     for text in ("walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes"):
         assert text in page.text
@@ -138,9 +135,6 @@ def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path):
     assert "won by greedy" in page.text
     page.check_titles("levels", "tiles on level 1", "games won, over steps", "score difference")
     check_nothing_has_to_be_loaded(page)
-
-
-# --- runs of all kinds --------------------------------------------------------------------------------------
 
 
 def test_finished_run(run, tmp_path):
@@ -197,8 +191,6 @@ def test_files_of_other_versions(run, tmp_path):
     assert "not stated" in page.text
 
 
-# --- names with markup ----------------------------------------------------------------------------
-
 EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
 
 
@@ -220,9 +212,6 @@ def test_hostile_names_stay_text(run, tmp_path):
     assert page.tags.count("style") == 1
     assert page.text.count("<script>alert(2)</script>&amp;{{ 7 * 7 }}") > 10
     assert Page(f"<p>{html.escape(EVIL)}</p>").text in page.text
-
-
-# --- mistakes -----------------------------------------------------------------------------------------------
 
 
 def assert_fails(capsys, arguments, *messages):

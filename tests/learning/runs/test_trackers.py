@@ -40,9 +40,6 @@ def train_with(config, run, trackers, *more):
     return train.main([str(config), "--run-dir", str(run), "--set", f"tracker={trackers}", *more])
 
 
-# --- a service that fails -----------------------------------------------------------------------------------
-
-
 CALLS = {
     "wandb": ("init", "init.return_value.log", "init.return_value.finish"),
     "mlflow": ("start_run", "log_metrics", "end_run"),
@@ -111,18 +108,12 @@ def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys
         assert not (tmp_path / "run").exists()
 
 
-# --- the key of the configuration ---------------------------------------------------------------------------
-
-
 def test_trackers_are_a_name_or_several_or_none(config):
     assert load_config(config).tracker == ("tensorboard",)
     named = {"wandb": ("wandb",), "[tensorboard, wandb]": ("tensorboard", "wandb"), "none": (), "[]": ()}
     assert {given: load_config(config, [f"tracker={given}"]).tracker for given in named} == named
     config.write_text("tracker:")
     assert load_config(config).tracker == ()
-
-
-# --- the real clients, without a network --------------------------------------------------------------------
 
 
 def run_and_resume(config, tracker):
