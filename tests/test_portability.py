@@ -12,10 +12,7 @@ import pytest
 from numba import config
 
 PROJECT = Path(__file__).parents[1]
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(config.DISABLE_JIT, reason="looks at machine code")]
 
 
 def printed(function, **variables):

@@ -213,12 +213,7 @@ def torchrl(**options):
     return Door(play, env.batch.games)
 
 
-MANY = {
-    "vector": vector,
-    "answers of an opponent": answers,
-    "self-play": self_play,
-    "Stable-Baselines3": sb3,
-}
+MANY = {"vector": vector, "answers of an opponent": answers, "self-play": self_play, "Stable-Baselines3": sb3}
 ALL = np.full(GAMES, ACTION)
 MANY_ALLOWED = [ALL.tolist(), tuple(ALL), ALL.astype(np.int16), ALL.astype(np.uint64)]
 MANY_ALLOWED += [[np.array([ACTION])] * GAMES]

@@ -27,6 +27,8 @@ def _run(options: argparse.Namespace) -> int:
     from patchwork_env.learning.reports.run_results import read_result
 
     check_place(options, options.out, "--out", is_file=True)
+    if options.run.is_file():
+        raise ValueError(f"{options.run} is a file; a report is about the folder of a run")
     out = options.out or options.run / "report.html"
     write_text(out, render_page(read_result(options.run)))
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB")

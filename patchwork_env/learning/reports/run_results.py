@@ -137,7 +137,7 @@ def read_result(path: Path) -> RunResult:
             RunResult, {key: contents[key] for key in _stored(RunResult) if key in contents}, path
         )
         _check_game(result.game, path)
-        return replace(result, source=str(path), label=path.stem)
+        return replace(result, source=str(path))
     config, folder = path / CONFIG_FILE, path.resolve()
     if not path.exists():
         raise FileNotFoundError(f"there is no run {path}")

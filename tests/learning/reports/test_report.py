@@ -232,6 +232,7 @@ def test_folders_that_have_no_page(tmp_path, capsys):
     config = tmp_path / "quilt" / "config.yaml"
     config.write_text("game: chess\n")
     assert_fails(capsys, [tmp_path / "quilt"], "game is 'chess'; known are patchwork, nmbr9")
+    assert_fails(capsys, [config, "--out", tmp_path / "page"], "is a file; a report is about the folder of a")
 
 
 @pytest.mark.parametrize(
