@@ -25,9 +25,6 @@ from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.errors import IllegalActionError
 
-SHARED = ("initial_state", "flags", "reward_kind")
-"""The fields that all games of a batch share; the other fields have an entry for each game."""
-
 game = cast(Kernels, None)  # each game's kernels take its place
 
 
