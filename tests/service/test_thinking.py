@@ -151,7 +151,7 @@ def test_figures_of_any_type_are_told_if_they_are_numbers():
     client = Client(f"{ODD}:vague", f"{ODD}:numb")
     then = GAME.clone()
     then.play(0)
-    for game, win, margin in ((GAME, 0.25, 1.0), (then, 0.75, -1.0)):  # of player 0, whoever is to move
+    for game, win, margin in ((GAME, 0.25, 1.0), (then, 0.75, -1.0)):  # from player 0's side
         figures = {"player": game.current_player, "win": win, "margin": margin, "scores": None}
         line = {"action": 0, "word": "+", "line": ["+"], "visits": 3, "exact": True, "alike": []}
         line |= {"win": win, "margin": margin, "scores": None, "movers": [game.current_player]}

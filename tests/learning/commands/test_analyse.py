@@ -9,6 +9,7 @@ from patchwork_env import cli, nmbr9, patchwork
 from patchwork_env.agents.analysis import win_text
 
 QUICK = ("--seconds", "0.01")
+NO_THREADS = "'threads' of agent 'champion' is '0'; it must be an integer of 1 to"
 
 
 def analyse(capsys, *arguments):
@@ -77,7 +78,7 @@ def test_probabilities_of_searches_are_never_0_or_100_percent():
         (["odd.txt"], "odd.txt: the text begins with 'garbage'; a game in notation begins with patchwork/1"),
         (["over.txt"], "the game is over; there is no move to analyse"),
         (["game.txt", "--moves", "51"], "--moves is 51; allowed are 1 to 50"),
-        (["game.txt", "--threads", "0"], "'threads' of agent 'champion' is '0'; it must be an integer of 1 "),
+        (["game.txt", "--threads", "0"], NO_THREADS),
         (["game.txt", "--overwrite"], "--overwrite would have no effect: "),
         (["game.txt", "--json", "odd.txt"], "odd.txt exists already: give another --json"),
         (["game.txt", "--json", "none/a.json"], "there is no folder none for a.json"),
