@@ -28,13 +28,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from patchwork_env.agents import as_agent, as_agents
 from patchwork_env.envs import self_play
-from patchwork_env.envs.options import (
-    AECOptions,
-    BatchOptions,
-    SingleOptions,
-    VectorOptions,
-    list_options,
-)
+from patchwork_env.envs.options import AECOptions, BatchOptions, SingleOptions, VectorOptions, list_options
 from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv, WrappedAECEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv

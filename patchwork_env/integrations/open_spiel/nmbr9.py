@@ -12,14 +12,7 @@ from patchwork_env.core.game import BaseGame
 from patchwork_env.core.storage import numbers_text
 from patchwork_env.core.tensors import Observation
 from patchwork_env.envs.options import check_rewards
-from patchwork_env.integrations.open_spiel.base import (
-    Kind,
-    Node,
-    RulesGame,
-    Setting,
-    numbers_of,
-    seed_of,
-)
+from patchwork_env.integrations.open_spiel.base import Kind, Node, RulesGame, Setting, numbers_of, seed_of
 from patchwork_env.nmbr9.components import COPIES, MAX_PLAYERS, NUM_DIGITS
 from patchwork_env.nmbr9.game import Game
 from patchwork_env.nmbr9.rules import RULES

@@ -8,14 +8,7 @@ from typing import Any, cast
 from patchwork_env.core.batches import REWARDS
 from patchwork_env.core.checks import check_between, check_one_of
 from patchwork_env.core.tensors import Observation
-from patchwork_env.integrations.open_spiel.base import (
-    Kind,
-    Node,
-    RulesGame,
-    Setting,
-    numbers_of,
-    seed_of,
-)
+from patchwork_env.integrations.open_spiel.base import Kind, Node, RulesGame, Setting, numbers_of, seed_of
 from patchwork_env.patchwork.components import (
     BONUS_POINTS,
     LAST_SPACE,

@@ -9,13 +9,7 @@ from typing import Any
 import yaml
 
 from patchwork_env import __version__
-from patchwork_env.agents.checkpoints import (
-    CHECKPOINT_FILE,
-    NETWORK,
-    VALUE,
-    WEIGHTS_FILE,
-    read_checkpoint,
-)
+from patchwork_env.agents.checkpoints import CHECKPOINT_FILE, NETWORK, VALUE, WEIGHTS_FILE, read_checkpoint
 from patchwork_env.agents.hub import PREFIX
 from patchwork_env.core.documents import one_line
 from patchwork_env.core.names import counted

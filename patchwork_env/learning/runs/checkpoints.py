@@ -19,12 +19,7 @@ from patchwork_env.errors import ConfigError, StorageError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import hash_of_weights
-from patchwork_env.learning.runs.folder import (
-    CHECKPOINTS,
-    CONFIG_FILE,
-    checkpoint_folders,
-    step_name,
-)
+from patchwork_env.learning.runs.folder import CHECKPOINTS, CONFIG_FILE, checkpoint_folders, step_name
 
 TRAINER_FILES = ("trainer.json", "trainer.safetensors")
 """The files of a checkpoint that only a resumed run reads."""

@@ -36,13 +36,7 @@ from patchwork_env.learning.runs.checkpoints import (
     save_checkpoint,
     write_policy,
 )
-from patchwork_env.learning.runs.evaluations import (
-    candidates,
-    choose_best,
-    forget_best,
-    forget_later,
-    record,
-)
+from patchwork_env.learning.runs.evaluations import candidates, choose_best, forget_best, forget_later, record
 from patchwork_env.learning.runs.folder import (
     BEST,
     CONFIG_FILE,

@@ -25,13 +25,7 @@ from patchwork_env.agents.partner import (
 from patchwork_env.agents.partner import new_candidates as new_candidates_of
 from patchwork_env.agents.patchwork.champion import search
 from patchwork_env.agents.patchwork.joints import count_joints
-from patchwork_env.agents.patchwork.placements import (
-    NO_ACTION,
-    NUM_KINDS,
-    kind_of,
-    list_likely,
-    only_action,
-)
+from patchwork_env.agents.patchwork.placements import NO_ACTION, NUM_KINDS, kind_of, list_likely, only_action
 from patchwork_env.agents.patchwork.value.expansion import (
     TO_WIN,
     Expansion,

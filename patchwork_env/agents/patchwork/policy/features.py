@@ -33,12 +33,7 @@ from torch import Tensor
 
 from patchwork_env.agents.patchwork.greedy import patch_value
 from patchwork_env.agents.patchwork.joints import ROWS_0_TO_4, ROWS_5_TO_8, count_neighbors
-from patchwork_env.agents.patchwork.placements import (
-    NUM_KINDS,
-    cells_of,
-    end_of_kind,
-    kind_of,
-)
+from patchwork_env.agents.patchwork.placements import NUM_KINDS, cells_of, end_of_kind, kind_of
 from patchwork_env.agents.patchwork.value.features import missing_cells, projected_buttons, signed
 from patchwork_env.agents.ragged import end_of_row
 from patchwork_env.agents.ragged_policy import array_of

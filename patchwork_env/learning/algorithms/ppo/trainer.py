@@ -9,12 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from patchwork_env.agents.networks import (
-    PolicyAgent,
-    PolicyNetwork,
-    network_class,
-    write_policy,
-)
+from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork, network_class, write_policy
 from patchwork_env.envs.self_play import SelfPlayBatch
 from patchwork_env.games import rules_of
 from patchwork_env.learning.algorithms.common import trainer
