@@ -27,6 +27,7 @@ from patchwork_env.core.tensors import Observation
 Games = npt.NDArray[np.int64]  # the indices of some games of a batch, shape ``(k,)``
 Actions = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.int8]
+ONE_GAME: Games = np.zeros(1, np.int64)  # all games of a batch of one
 
 OUTCOME, MARGIN, SCORE = range(3)  # the kinds of rewards, as indices into `REWARDS`
 REWARDS = ("outcome", "margin", "score")

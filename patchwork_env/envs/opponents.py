@@ -18,7 +18,6 @@ from patchwork_env.errors import IllegalActionError, OpponentError
 from patchwork_env.games import rules_of
 
 _LAST_SEED = 2**64 - 1
-_ALL_GAMES = np.zeros(1, np.int64)
 
 
 class Opponent(Protocol):
@@ -47,7 +46,7 @@ def require_opponent(opponent: Any, players: int) -> Opponent | None:
         if players > 1:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
     elif not all(hasattr(opponent, name) for name in ("name", "act", "act_batch", "reseed")):
-        raise TypeError(
+        raise ValueError(
             f"opponent is {short_repr(opponent)}; it must be an agent: see patchwork_env.agents.as_agent"
         )
     return opponent  # type: ignore[no-any-return]
@@ -104,19 +103,17 @@ class Opponents:
 
         Args:
             agents: The opponents, at least one.
-            numbers: Integers ``(num_envs,)``: the index of each game's opponent. None shares evenly.
-            shares: Instead, the relative share of the games for each agent, rounded to whole games.
+            numbers: Integers ``(num_envs,)``: the index of each game's opponent.
+            shares: Instead, the relative share of the games for each agent, rounded to whole games, at least
+                one where the share is not 0; None shares evenly.
             at_once: Whether games that are on change their opponents, too.
 
-        ValueError if agents, numbers or shares do not fit, TypeError if one is not an agent. An error changes
-        nothing.
+        ValueError if agents, numbers or shares do not fit. An error changes nothing.
         """
         count, games = checks.check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:
             require_opponent(agent, self._players)
-        if numbers is None and shares is None:
-            numbers = np.arange(games) // self._players % count
-        checked = _shared_out(games, shares, count) if numbers is None else np.asarray(numbers)
+        checked = self._shared_out(shares, count) if numbers is None else np.asarray(numbers)
         is_fitting = checked.shape == (games,) and checked.dtype.kind in "iu"
         if not (is_fitting and ((checked >= 0) & (checked < count)).all()):
             raise ValueError(
@@ -161,9 +158,26 @@ class Opponents:
         for number, agent in enumerate(self.agents):
             agent.reseed(opponent_seed(checks.offset_seed(seed, number)))
 
+    def _shared_out(self, shares: Any, count: int) -> npt.NDArray[np.int64]:
+        """Return the index of the opponent in each game, int64 ``(num_envs,)``, by relative shares."""
+        games, weights = len(self.numbers), np.ones(count)
+        if shares is None:
+            neighbors = min(self._players, max(1, games // count))
+            numbers = np.arange(games) // neighbors % count
+        else:
+            weights = _check_shares(shares, count)
+            ends = np.rint(np.cumsum(weights / weights.sum()) * games)
+            numbers = np.searchsorted(ends, np.arange(games), side="right")
+        missing = np.setdiff1d(np.flatnonzero(weights), numbers)
+        if len(missing):
+            raise ValueError(
+                f"opponent {missing[0]} of {count} has a share, but none of the {games} games; "
+                "take more games or fewer opponents"
+            )
+        return numbers.astype(np.int64)
 
-def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
-    """Return the index of the opponent in each game, int64 ``(games,)``, by relative shares."""
+
+def _check_shares(shares: Any, count: int) -> npt.NDArray[np.float64]:
     try:
         weights = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
@@ -173,8 +187,7 @@ def _shared_out(games: int, shares: Any, count: int) -> npt.NDArray[np.int64]:
             f"the shares of the opponents are {short_repr(shares)}; "
             f"they must be {count} numbers from 0 on that are not all 0"
         )
-    ends = np.rint(np.cumsum(weights / weights.sum()) * games)
-    return np.searchsorted(ends, np.arange(games), side="right").astype(np.int64)
+    return weights
 
 
 def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Streams) -> None:
@@ -185,7 +198,7 @@ def play_answer(opponent: Opponent, rules: Rules, game: BaseGame, streams: Strea
     """
     seen = game
     if rules.has_hidden_information:
-        seen = rules.game.unchecked(batches.determinized(rules, game.state, streams, _ALL_GAMES))
+        seen = rules.game.unchecked(batches.determinized(rules, game.state, streams, batches.ONE_GAME))
     shown = seen.state.tobytes()
     try:
         action = checks.check_action(opponent.act(seen), rules.num_actions)

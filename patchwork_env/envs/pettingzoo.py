@@ -12,7 +12,7 @@ from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import BaseWrapper, OrderEnforcingWrapper
 
-from patchwork_env.core.batches import SCORE, loop, reward_of, write_view
+from patchwork_env.core.batches import ONE_GAME, SCORE, loop, reward_of, write_view
 from patchwork_env.core.checks import check_action, check_one_of, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import copy_of
@@ -27,7 +27,6 @@ from patchwork_env.errors import IllegalActionError
 
 _IGNORED_RESET_OPTIONS = ("options",)  # PettingZoo's api_test passes this one
 _NO_GAME = "no game is on: call reset()"
-_ALL_GAMES = np.zeros(1, np.int64)
 
 Rewards = dict[str, float]
 Flags = dict[str, bool]
@@ -109,7 +108,7 @@ class PettingZooGame:
         if seed is not None:
             self._dealer.reseed(0, check_seed(seed))
         states = self._rules.empty_states(1)
-        self._dealer.deal(states, _ALL_GAMES, set_up)
+        self._dealer.deal(states, ONE_GAME, set_up)
         game: BaseGame = self._rules.game.unchecked(states)
         return game
 

@@ -12,7 +12,7 @@ from gymnasium import logger
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 
-from patchwork_env.core.batches import SCORE, loop, reward_of, write_view_and_scores
+from patchwork_env.core.batches import ONE_GAME, SCORE, loop, reward_of, write_view_and_scores
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
@@ -39,7 +39,6 @@ from patchwork_env.envs.options import (
 from patchwork_env.envs.spaces import GameSpaces
 from patchwork_env.errors import IllegalActionError, OpponentError
 
-_ALL_GAMES = np.zeros(1, np.int64)
 _MANY_ILLEGAL_ENDS = 20  # episodes in a row
 
 
@@ -81,7 +80,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         render_mode: ``"human"`` for a window, ``"ansi"`` for text, ``"rgb_array"`` for pixels, or None.
         options: Options of the game.
 
-    An unknown option is a TypeError, as is an opponent that is not an agent; a wrong value is a ValueError.
+    An unknown option is a TypeError, a wrong value a ValueError.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # as Gymnasium declares it
@@ -190,7 +189,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     @property
     def seat(self) -> int:
         """The learner's player number in this game."""
-        return 0 if self._episode is None else self._episode.seat
+        return self._require_episode().seat
 
     @property
     def opponent(self) -> Opponent | None:
@@ -204,7 +203,7 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
     def set_opponent(self, opponent: Opponent) -> None:
         """Change the opponent of games that begin from now on; a game that is on keeps its own.
 
-        ValueError if the game is for one player, TypeError if the opponent is not an agent.
+        ValueError if the game is for one player, or the opponent is not an agent.
         """
         if self._players == 1:
             raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
@@ -232,8 +231,8 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
         states, seats = self._rules.empty_states(1), self._dealer.fixed_seats.copy()
         opponent = self._opponent
         for _ in range(MOST_DEALS):
-            self._dealer.deal(states, _ALL_GAMES, set_up)
-            self._dealer.assign_seats(seats, _ALL_GAMES)
+            self._dealer.deal(states, ONE_GAME, set_up)
+            self._dealer.assign_seats(seats, ONE_GAME)
             game, seat = self._rules.game.unchecked(states), int(seats[0])
             self._let_opponent_play(opponent, game, seat)
             if not game.is_over:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import logger
 from gymnasium.error import ResetNeeded
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -57,8 +58,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
       reward 0. Until then ``action_mask`` is all zeros, unless an illegal action ended the game.
     * ``DISABLED``: games that have ended wait for ``reset(options={"reset_mask": …})``.
 
-    With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``. Against an
-    opponent without random numbers all its games are the same as there.
+    With the seed ``s``, game ``i`` begins like a single environment with the seed ``s + i``. All its
+    games are the same as there unless an opponent draws random numbers or hidden tiles.
 
     Other arguments and errors are those of the single environment. After an interrupt, or after an opponent
     failed during a call, all calls raise ResetNeeded until a reset of all games.
@@ -141,6 +142,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         if chosen is not None:
             batch.require_ready()
             games = np.flatnonzero(chosen)
+        if seeds[0] is not None:  # as VectorEnv does, for wrappers and tools
+            self._np_random, self._np_random_seed = seeding.np_random(seeds[0])
         with batch.changing():
             batch.reseed({game: seeds[game] for game in games.tolist()})
             batch.begin(games, set_up)
@@ -238,8 +241,8 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         """Change the opponents of games that begin from now on, or of all games ``at_once``.
 
         A game that is on keeps its opponent, which gets a number after the new ones. ``shares`` are relative
-        shares of the games; None shares them evenly. ValueError if there are no opponents, the shares do not
-        fit, or the game is for one player; TypeError if an opponent is not an agent.
+        shares of the games; None shares them evenly. ValueError if agents or shares do not fit, or the game
+        is for one player.
         """
         self._batch.change_opponents(opponents, shares=shares, at_once=at_once)
 

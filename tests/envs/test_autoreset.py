@@ -107,6 +107,7 @@ def test_wrong_reset_masks():
     with pytest.raises(ValueError, match=r"of 2 games it may be 0 to 2\*\*64 - 2, because game i"):
         envs.reset(seed=2**64 - 1)
     envs.reset(seed=2**64 - 2)
+    assert envs.np_random_seed == 2**64 - 2
     before = [game.to_bytes() for game in envs.games()]
     masks = [np.ones(3, bool), np.ones(2), np.zeros(2, bool), np.ones((2, 1), bool)]
     for wrong in ([True, False], "all", *masks):

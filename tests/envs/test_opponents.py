@@ -57,6 +57,8 @@ def test_several_opponents_share_the_games():
     evenly = batched(CASES[4], 12, opponent=[first, second, third])  # one in each of three seats
     assert evenly.opponent_numbers.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 0, 0]
     assert batched(CASES[0], 2, opponent=[first]).opponent is first
+    few = batched(CASES[0], 4, opponent=[first, second, third])  # too few for pairs of neighbors
+    assert few.opponent_numbers.tolist() == [0, 1, 2, 0]
 
 
 class Seeded(LastAction):
@@ -100,22 +102,24 @@ def test_games_keep_their_opponents_to_the_end():
 
 
 @pytest.mark.parametrize(
-    ("opponents", "shares", "error", "message"),
+    ("opponents", "shares", "message"),
     [
-        ([], None, ValueError, "the number of opponents is 0"),
-        (["greedy"], None, TypeError, "opponent is 'greedy'; it must be an agent"),
-        ([LastAction()], [1, 2], ValueError, r"shares of the opponents are \[1, 2\]; they must be 1 numbers"),
-        ([LastAction()] * 2, [1, -1], ValueError, "from 0 on that are not all 0"),
-        ([LastAction()] * 2, [0, 0], ValueError, "from 0 on that are not all 0"),
-        ([LastAction()] * 2, "ab", ValueError, "shares of the opponents are 'ab'"),
+        ([], None, "the number of opponents is 0"),
+        (["greedy"], None, "opponent is 'greedy'; it must be an agent"),
+        ([LastAction()], [1, 2], r"shares of the opponents are \[1, 2\]; they must be 1 numbers"),
+        ([LastAction()] * 2, [1, -1], "from 0 on that are not all 0"),
+        ([LastAction()] * 2, [0, 0], "from 0 on that are not all 0"),
+        ([LastAction()] * 5, None, "opponent 4 of 5 has a share, but none of the 4 games; take more"),
+        ([LastAction()] * 2, [0.1, 0.9], "opponent 0 of 2 has a share, but none of the 4 games"),
+        ([LastAction()] * 2, "ab", "shares of the opponents are 'ab'"),
     ],
 )
-def test_opponents_and_shares_that_do_not_fit(opponents, shares, error, message):
-    with pytest.raises(error, match=message):
+def test_opponents_and_shares_that_do_not_fit(opponents, shares, message):
+    with pytest.raises(ValueError, match=message):
         batched(CASES[0], 4, opponent=opponents, opponent_shares=shares)
     envs = batched(CASES[0], 4)
     kept = envs.opponents
-    with pytest.raises(error, match=message):
+    with pytest.raises(ValueError, match=message):
         envs.set_opponents(opponents, shares)
     assert envs.opponents == kept
 
