@@ -31,7 +31,8 @@ class SelfPlayCallback(BaseCallback):
     :class:`SelfPlayVecEnv` for several players, wrapped or not. A ``fixed_fraction`` of the games are against
     the environment's own opponents, and a ``fraction`` against past selves. All others are against the
     present self, which always has the learner's weights. Opponents sample their actions, and a game keeps its
-    opponent to its end. The logger gets win rates as ``games/...`` and ``league/...``.
+    opponent to its end; those of ``env.set_opponents`` get no more games from the next rollout on. The logger
+    gets win rates as ``games/...`` and ``league/...``.
 
     The callback keeps its league in later calls of ``learn``, also with another environment or model.
 
@@ -53,13 +54,14 @@ class SelfPlayCallback(BaseCallback):
     ) -> None:
         super().__init__(verbose)
         self.league = League(**complete(league, League().model_dump(), type(self)))
-        most = 1 - self.league.fraction
-        if not isinstance(fixed_fraction, int | float) or not 0 <= fixed_fraction <= most:
+        share = self.league.fraction
+        is_share = isinstance(fixed_fraction, int | float) and fixed_fraction >= 0
+        if not (is_share and share + fixed_fraction <= 1):
             raise ValueError(
-                f"fixed_fraction is {short_repr(fixed_fraction)}; with a fraction of {self.league.fraction} "
-                f"it must be from 0 to {most:g}"
+                f"fixed_fraction is {short_repr(fixed_fraction)}; with a fraction of {share} "
+                f"it must be from 0 to {1 - share:g}"
             )
-        self._fixed_fraction, self._seed = fixed_fraction, check_seed(seed)
+        self._fixed_fraction, self._seed = fixed_fraction, seed if seed is None else check_seed(seed)
         self.pool: SnapshotPool[nn.Module] = SnapshotPool(self.league)
         self._rollouts = 0
         self._env: SelfPlayVecEnv | None = None
@@ -128,7 +130,7 @@ class SelfPlayCallback(BaseCallback):
         first_league = max(0, first_fixed - round(self.league.fraction * games))
         numbers[first_league:first_fixed] = self._in_turn(first_fixed - first_league, 1, len(drawn))
         numbers[first_fixed:] = self._in_turn(games - first_fixed, 1 + len(drawn), len(self._fixed))
-        self._games.set_opponents(opponents, numbers, at_once=at_once)
+        self._games.set_opponents(opponents, numbers=numbers, at_once=at_once)
 
     def _in_turn(self, count: int, first: int, choices: int) -> npt.NDArray[np.int64]:
         """Return the opponents of ``count`` games: numbers from ``first`` on in turn, or the present self."""
@@ -171,7 +173,8 @@ class SelfPlayCallback(BaseCallback):
         agents = [self._present_self, *self._fixed]
         keys = {id(agent): -1 - place for place, agent in enumerate(agents)}
         keys |= {id(agent): number for number, agent in self._past_selves.items()}
-        return [keys[id(self._games.opponents[number])] for number in self._games.opponent_numbers]
+        opponents = self._games.opponents  # between two calls of learn, others may have joined
+        return [keys.get(id(opponents[number]), -1) for number in self._games.opponent_numbers]
 
     def load_opponent_keys(self, keys: Sequence[int]) -> None:
         """Assign the opponents of :meth:`opponent_keys` to the games in progress."""
@@ -179,4 +182,4 @@ class SelfPlayCallback(BaseCallback):
         opponents = [self._present_self, *self._fixed, *self._past_selves.values()]
         places = {key: 1 + len(self._fixed) + place for place, key in enumerate(self._past_selves)}
         numbers = [places[key] if key >= 0 else -1 - key for key in keys]
-        self._games.set_opponents(opponents, np.array(numbers), at_once=True)
+        self._games.set_opponents(opponents, numbers=np.array(numbers), at_once=True)

@@ -64,7 +64,8 @@ class SelfPlayVecEnv(VecEnv):
             :func:`patchwork_env.agents.as_agent`.
         opponent_shares: The relative shares of the games for several opponents; None shares the games evenly.
         game: ``"patchwork"`` or ``"nmbr9"``.
-        seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games.
+        seed: The seed of the games, ``0 ... 2**64 - 1``; None for fresh random games. A model with a seed
+            calls :meth:`seed` with its own.
         rewards: ``"outcome"``, ``"margin"`` or ``"score"`` as in all environments, or a ``Reward`` with the
             weights of outcome and margin; None for the outcome, or for the score of a single player.
         reward_scale: The factor of all rewards, above 0; 0.02 is good for ``"score"``.
@@ -147,23 +148,28 @@ class SelfPlayVecEnv(VecEnv):
     def opponents(self) -> list[Agent]:
         """The agents that play against the learner."""
         opponents = self._batch.opponents
-        return [] if opponents is None else cast(list[Agent], opponents.agents)
+        return [] if opponents is None else cast(list[Agent], list(opponents.agents))
 
     @property
     def opponent_numbers(self) -> Games:
         """The number of the opponent in each game, int64 ``(num_envs,)``."""
         opponents = self._batch.opponents
-        return np.zeros(self.num_envs, np.int64) if opponents is None else opponents.numbers
+        return np.zeros(self.num_envs, np.int64) if opponents is None else opponents.numbers.copy()
 
     def set_opponents(
         self,
-        opponents: Sequence[Agent],
-        numbers: npt.NDArray[np.integer[Any]] | None = None,
+        opponents: Any,
+        shares: Sequence[float] | None = None,
         *,
+        numbers: npt.NDArray[np.integer[Any]] | None = None,
         at_once: bool = False,
     ) -> None:
-        """Change the opponents, or ValueError: see :meth:`patchwork_env.envs.opponents.Opponents.change`."""
-        self._batch.change_opponents(opponents, numbers, at_once=at_once)
+        """Change the opponents, an agent or a list as in the constructor.
+
+        For arguments and errors see :meth:`patchwork_env.envs.opponents.Opponents.change`.
+        """
+        agents = as_agents(opponents, game=self.rules.name)
+        self._batch.change_opponents(agents, numbers, shares=shares, at_once=at_once)
 
     # --- Stable-Baselines3 --------------------------------------------------------------------------------
 
@@ -284,7 +290,7 @@ class SelfPlayVecEnv(VecEnv):
 
     def _finish(self, step: _Step, over: Games) -> Games:
         """Write the results of games that are over; all of them begin anew."""
-        decisions = self._batch.decisions
+        decisions, numbers = self._batch.decisions, self.opponent_numbers
         ended = over[decisions[over] > 0]  # a game may be over before the learner's first decision
         rules, states, seats = self.rules, self.states, self.seats
         outcomes = np.zeros(self.num_envs)
@@ -308,8 +314,7 @@ class SelfPlayVecEnv(VecEnv):
                 "game": rules.game.unchecked(states, game),
             }
             if self.num_players > 1:
-                opponent = int(self.opponent_numbers[game])
-                step.infos[game] |= {"is_success": bool(outcomes[game] > 0), "opponent": opponent}
+                step.infos[game] |= {"is_success": bool(outcomes[game] > 0), "opponent": int(numbers[game])}
         self._returns[over] = 0
         return over
 

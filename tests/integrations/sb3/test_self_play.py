@@ -276,6 +276,16 @@ def test_the_league_outlives_environment_and_model():
     assert list(callback.pool.snapshots) == [0, 1]
     assert env.opponents[0].policy is model.policy
     assert names_of_opponents(env)[-1] == "greedy"
+    env.set_opponents("random", at_once=True)
+    model.learn(256, callback, reset_num_timesteps=False)
+    assert names_of_opponents(env)[-1] == "greedy"
+
+
+def test_the_callback_draws_with_the_seed_of_the_model():
+    callbacks = [SelfPlayCallback(fraction=0.8, fixed_fraction=0.2), SelfPlayCallback(seed=3)]
+    for callback in callbacks:
+        make_model(SelfPlayVecEnv(4, seed=1), "MlpPolicy", net_arch=[8], seed=3).learn(16, callback)
+    assert callbacks[0].random.integers(2**63) == callbacks[1].random.integers(2**63)
 
 
 @pytest.mark.parametrize(

@@ -169,8 +169,13 @@ def test_each_game_has_its_opponent_to_the_end():
         for game in [game for game, info in enumerate(infos) if info]:
             assert infos[game]["opponent"] == int(game not in changed)
             changed.add(game)
-    env.set_opponents([first], np.zeros(4, int), at_once=True)
-    assert (env.opponents, env.opponent_numbers.tolist()) == ([first], [0] * 4)
+    env.set_opponents([first, "greedy"], numbers=np.zeros(4, int), at_once=True)
+    assert (env.opponents[0], env.opponent_numbers.tolist()) == (first, [0] * 4)
+    env.set_opponents(["greedy", first], [3, 1], at_once=True)
+    env.opponent_numbers[:] = 7  # a copy
+    assert (env.opponents[1], env.opponent_numbers.tolist()) == (first, [0, 0, 0, 1])
+    env.set_opponents("greedy", at_once=True)
+    assert [opponent.name for opponent in env.opponents] == ["greedy"]
 
 
 # --- the conventions of Stable-Baselines3 -------------------------------------------------------------------
