@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -69,9 +70,12 @@ def load_player(text: str) -> Agent:
 
 
 def fingerprint(text: str) -> str | None:
-    """Return the SHA-256 of the weights that an agent plays with; None if it has none on disk."""
-    path = None if is_import(text) else agents.path_of(text)
-    return None if path is None else hash_of_weights(path)
+    """Return the SHA-256 of the weights of an agent, or of the file of its imported module, else None."""
+    if is_import(text):
+        path = getattr(sys.modules.get(text.partition(":")[0]), "__file__", None)
+    else:
+        path = agents.path_of(text)
+    return None if path is None else hash_of_weights(Path(path))
 
 
 def hash_of_weights(path: Path) -> str:

@@ -1,6 +1,7 @@
 """Participants: specs, functions of modules, names and hashes of weights."""
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,7 @@ def test_fingerprints_are_those_of_the_weights(tmp_path):
     exported.write_bytes(b"network")
     assert fingerprint(str(exported)) == hashlib.sha256(b"network").hexdigest()
     assert [fingerprint(text) for text in ("greedy", "module:function")] == [None, None]
+    assert fingerprint(f"{__name__}:x") == hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 def test_labels_are_as_short_as_they_can_be():
