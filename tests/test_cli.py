@@ -289,3 +289,11 @@ def test_pipes_of_others_that_break_are_errors(tmp_path, monkeypatch, capsys):
             monkeypatch.setattr(sys, "stdout", output)
             assert run_command(CommandParser(), fail, [], "program") == 2
             assert capsys.readouterr().err == "program: the engine is gone\n"
+
+
+def test_ctrl_c_is_one_line(capsys):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    assert run_command(CommandParser(), interrupt, [], "program") == 130
+    assert capsys.readouterr().err == "program: stopped\n"

@@ -153,6 +153,9 @@ def run_command(
                 raise
             print(f"{program}: {_cut(str(error)) or 'there is not enough memory'}", file=sys.stderr)
             return 2
+        except KeyboardInterrupt:
+            print(f"{program}: stopped", file=sys.stderr)
+            return 130
 
     return while_read(work)
 
