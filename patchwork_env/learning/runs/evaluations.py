@@ -72,12 +72,18 @@ def record(
 
 
 def candidates(folder: Path, game: str) -> dict[int, Path]:
-    """Return the checkpoints of the last policy and of the best ones in evaluations, by their steps."""
+    """Return the checkpoints of the last policy and of the best ones, by their steps.
+
+    The best ones are those of evaluations against the same opponents as the last one.
+    """
     metric, checkpoints = match_part(game).metric, checkpoint_folders(folder)
+    files = evaluation_files(folder)
+    matches = {steps: read_evaluation(files[steps]).matches for steps in files.keys() & checkpoints.keys()}
+    opponents = [match.opponent for match in matches[max(matches)]]
     strengths = {
-        steps: _strength(read_evaluation(path).matches, metric)
-        for steps, path in evaluation_files(folder).items()
-        if steps in checkpoints
+        steps: _strength(found, metric)
+        for steps, found in matches.items()
+        if [match.opponent for match in found] == opponents
     }
     best = sorted(strengths, key=lambda steps: (-strengths[steps], steps))[:_MOST_CANDIDATES]
     return {steps: checkpoints[steps] for steps in sorted({*best, max(strengths)})}

@@ -94,18 +94,19 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
 
 
 def test_the_best_is_one_of_three_or_the_last_and_later_evaluations_are_deleted(tmp_path, results):
-    trainer, (strong, weak) = trainer_of(), ([result] for result in results)
-    assert weak[0].win_rate < strong[0].win_rate
-    add(tmp_path, trainer, strong, weak, strong, strong, weak)
-    assert list(candidates(tmp_path, "patchwork")) == [100, 300, 400, 500]
-    best = choose_best(tmp_path, {100: weak, 300: weak, 400: weak, 500: strong})
-    assert best == read_evaluation(best_file(tmp_path)).steps == 500
+    trainer, weak = trainer_of(), results[1:]
+    easy, strong = ([play_matches("greedy", opponent, 2)] for opponent in OPPONENTS)
+    assert weak[0].win_rate < strong[0].win_rate < easy[0].win_rate, "easy has another opponent"
+    add(tmp_path, trainer, easy, strong, weak, strong, strong, weak)
+    assert list(candidates(tmp_path, "patchwork")) == [200, 400, 500, 600]
+    best = choose_best(tmp_path, {200: weak, 400: weak, 500: weak, 600: strong})
+    assert best == read_evaluation(best_file(tmp_path)).steps == 600
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["nothing"]
-    for steps in (500, 400, 0):
+    for steps in (600, 500, 0):
         trainer.steps = steps
         add(tmp_path, trainer)
         assert [evaluation.steps for evaluation in evaluations_of(tmp_path)] == [*range(100, steps + 1, 100)]
-        assert (tmp_path / "best").is_dir() == best_file(tmp_path).exists() == (steps == 500)
+        assert (tmp_path / "best").is_dir() == best_file(tmp_path).exists() == (steps == 600)
 
 
 def test_metrics_are_the_figures_of_the_agent(results):
