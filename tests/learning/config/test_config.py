@@ -328,3 +328,5 @@ def test_margins_of_runs_that_are_older_than_their_keys(tmp_path):
     assert load_config(path, stored=True).reward == Reward(margin_scale=30.0)
     with pytest.raises(ConfigError, match=r"reward.margin_cut is 1\.0; td learns whole margins"):
         load_config("td", ["reward.margin_cut=1.0"])
+    with pytest.raises(ConfigError, match=r"openings is 1\.0, td.scripted_player_fraction 0\.05; the sum"):
+        load_config("td", ["td.openings=1"])

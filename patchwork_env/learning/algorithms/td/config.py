@@ -85,10 +85,14 @@ class TdConfig(ValueRun, keys.RewardedRun):
     td: Td = Td()
 
     @model_validator(mode="after")
-    def _check_margin(self) -> TdConfig:
+    def _check(self) -> TdConfig:
         if self.reward.margin_cut is not None:
             cut = self.reward.margin_cut
             raise ValueError(f"reward.margin_cut is {cut}; td learns whole margins, so it must be null")
+        openings, sides = self.td.openings, self.td.scripted_player_fraction
+        if openings + sides > 1:
+            shares = f"td.openings is {openings}, td.scripted_player_fraction {sides}"
+            raise ValueError(f"{shares}; the sum must be at most 1")
         return self
 
 
