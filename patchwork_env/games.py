@@ -91,10 +91,8 @@ def register(name: str, module: str, parts: str | None = None) -> None:
         ValueError: Another game has this name.
     """
     known = _modules().setdefault(name, module)
-    if known != module:
+    if known != module or (parts is not None and _parts().setdefault(name, parts) != parts):
         raise ValueError(f"there is a game {name!r} already, of {known}")
-    if parts is not None:
-        _parts()[name] = parts
 
 
 def rules_of(game: str | States) -> Rules:

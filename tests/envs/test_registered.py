@@ -35,6 +35,8 @@ def test_another_game_is_registered_in_one_call():
     games.register("row", "tests.toy")
     with pytest.raises(ValueError, match="there is a game 'row' already"):
         games.register("row", "somewhere.else")
+    with pytest.raises(ValueError, match="there is a game 'patchwork' already"):
+        games.register("patchwork", "patchwork_env.patchwork", "other.parts")
     with pytest.raises(ValueError, match="no game 'roww' \\(did you mean 'row'"):
         games.rules_of("roww")
     with pytest.raises(ValueError, match="not those of a game"):
