@@ -169,7 +169,7 @@ def _load_entry_point(point: EntryPoint) -> None:
 
 
 def names(game: str | None = None) -> tuple[str, ...]:
-    """Return the names of agents that play all set-ups of a game, such as ``"patchwork"``; None for any.
+    """Return the names of the agents of a game, such as ``"patchwork"``; None for all games.
 
     Agents of other packages are listed for a game once they have been used, for None always. ValueError if
     there is no such game.
@@ -182,7 +182,7 @@ def names(game: str | None = None) -> tuple[str, ...]:
         if entry.listed and (game is None or entry.games is None or game in entry.games)
     )
     folder = checkpoints.SHIPPED_FOLDER
-    shipped = (n for n in _shipped() if game in (None, checkpoints.read_checkpoint(folder / n).game))
+    shipped = (n for n in _shipped() if game is None or game == checkpoints.read_checkpoint(folder / n).game)
     return tuple(dict.fromkeys((*listed, *shipped, *(_entry_points() if game is None else ()))))
 
 
@@ -254,7 +254,7 @@ def _find(name: str) -> tuple[Entry, tuple[Any, ...]]:
     return _entries[game, kind], (checkpoint,)
 
 
-_PAIR = "[a-z_]+=[^=]*"
+_PAIR = "[a-z_][a-z0-9_]*=[^=]*"
 _SPEC = re.compile(
     rf"(?P<name>.+?)(:((?P<options>{_PAIR}(,{_PAIR})*)|(?P<level>{'|'.join(LEVELS)})))?", re.DOTALL
 )

@@ -53,9 +53,9 @@ def test_a_registered_agent_is_a_spec_like_any_other():
         ValueError, match="'patience' of agent 'patient' is '10'; it must be an integer of 1 to 9"
     ):
         agents.load("patient:patience=10")
-    agents.register("plain", lambda seed, size=1, share=0.0: 7, options={"size": int, "share": float})
+    agents.register("plain", lambda seed, size2=1, share=0.0: 7, options={"size2": int, "share": float})
     for spec, message in (
-        ("plain:size=a", "'a'; it must be an integer"),
+        ("plain:size2=a", "'a'; it must be an integer"),
         ("plain:share=b", "'b'; it must be a number"),
     ):
         with pytest.raises(ValueError, match=message):
