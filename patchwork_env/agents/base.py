@@ -229,7 +229,7 @@ class CallableAgent(Agent):
     def __init__(self, function: Callable[[Any], SupportsIndex], name: str | None = None) -> None:
         if not callable(function):
             raise ValueError(f"{short_repr(function)} is not a function from a game to an action")
-        self.name = _name_of(function, name)
+        self.name = name_of(function, name)
         self._function = function
 
     def act(self, game: BaseGame) -> int:
@@ -259,7 +259,7 @@ class ObservingAgent(BatchAgent):
     ) -> None:
         if not callable(choose) or isinstance(choose, type):
             raise ValueError(f"{short_repr(choose)} is not a function from observations and masks to actions")
-        self.name = _name_of(choose, name)
+        self.name = name_of(choose, name)
         self.games = (rules_of(game).name,)
         self._choose = choose
 
@@ -279,7 +279,8 @@ def views_of(states: States) -> tuple[Observation, Masks]:
     return observations, masks
 
 
-def _name_of(function: Callable[..., Any], name: str | None) -> str:
+def name_of(function: Callable[..., Any], name: str | None) -> str:
+    """Return the name of an agent that calls a function: the given one, or that of the function."""
     if not isinstance(name, str | None):
         raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
     return name or str(getattr(function, "__name__", type(function).__name__))

@@ -19,7 +19,7 @@ import numpy as np
 
 from patchwork_env import agents
 from patchwork_env.agents import Agent, BatchAgent
-from patchwork_env.agents.base import Actions, Usage
+from patchwork_env.agents.base import Actions, Usage, name_of
 from patchwork_env.core.checks import check_between
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
@@ -132,9 +132,7 @@ class TextAgent(BatchAgent):
             raise ValueError(
                 f"complete is {short_repr(complete)}; it must be a function from a prompt to an answer"
             )
-        if not isinstance(name, str | None):
-            raise ValueError(f"the name of an agent must be text, not {short_repr(name)}")
-        self.name = name or str(getattr(complete, "__name__", type(complete).__name__))
+        self.name = name_of(complete, name)
         self._complete = complete
         self._retries = check_between(retries, 0, _MOST_TRIES, "retries")
         self._questions = check_between(questions, 0, _MOST_TRIES, "questions")
