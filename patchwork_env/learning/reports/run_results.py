@@ -37,6 +37,7 @@ _SEED = re.compile(r"[-_.]?seed[-_.]?\d+$", re.ASCII)
 _NUMBERS = re.compile(r"([-_.]\d+)+$", re.ASCII)
 """The ends of folders' names for seeds, as in ``ppo-seed3``, and for repetitions, as in ``ppo-2``."""
 _LONGEST_NAME = 200
+_MOST_BYTES = 2**32  # of the learning curves
 _NO_NAME = re.compile(r"[^\w.+=-]+", re.ASCII)  # characters that file names must not have
 
 
@@ -271,7 +272,7 @@ def _read_metrics(path: Path) -> tuple[dict[str, Any], ...]:
     if not path.exists():
         return ()
     metrics = []
-    for number, (line, figures) in enumerate(metrics_lines(read_text(path)), 1):
+    for number, (line, figures) in enumerate(metrics_lines(read_text(path, _MOST_BYTES)), 1):
         if figures:
             metrics.append(figures)
         elif line.endswith("\n"):
