@@ -54,10 +54,8 @@ def vector_at(builder: Any, data: Any, index: Any, kind: ir.VectorType) -> Any:
 def in_all_lanes(builder: Any, scalar: Any, vector: ir.VectorType) -> Any:
     """Return a vector with a scalar in all lanes."""
     undefined = ir.Constant(vector, ir.Undefined)
-    lane = builder.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(
-        lane, undefined, ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
-    )
+    lane = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
+    return builder.shuffle_vector(lane, undefined, ir.Constant(ir.VectorType(INT32, vector.count), None))
 
 
 # --- bits ---------------------------------------------------------------------------------------------------
