@@ -390,7 +390,7 @@ def summarize(trees: Trees, scale: Scale, finished: npt.NDArray[np.bool_], resul
         begin, counts[tree] = nodes[root]["begin"], nodes[root]["count"]
         own = slice(begin, begin + counts[tree])
         values[tree] = _improve_policy(trees, root, scale, result.policy[own], result.visits[own])
-        most = candidates[tree][0]["visits"]
+        most = 0
         for k in range(len(candidates[tree])):
             most = max(most, candidates[tree][k]["visits"])
         best = select_candidate(nodes, root, candidates[tree], most, scale)
