@@ -49,8 +49,7 @@ def plant(tree, position, positions, rule):
 def descend(tree, rule):
     """A path to an edge without a node, which is marked, or to a solved edge; None without such an edge."""
     path = new_path(10)
-    length = best_first.descend(tree, path, rule)
-    if length == 0:
+    if (length := best_first.descend(tree, path, rule)) == 0:
         return None
     nodes, edges = path.nodes[:length].tolist(), path.edges[:length].tolist()
     if tree.edges[edges[-1]]["child"] == NOTHING:
@@ -59,10 +58,11 @@ def descend(tree, rule):
 
 
 def finish(tree, positions, rule, nodes, edges):
+    """Back up a path whose arrays are longer than it."""
     if tree.edges[edges[-1]]["child"] == best_first.OPENING:
         following = positions[nodes[-1]].after(int(tree.edges[edges[-1]]["action"]) - 10)
         tree.edges[edges[-1]]["child"] = plant(tree, following, positions, rule)
-    best_first.back_up(tree, Path(np.array(nodes), np.array(edges)), len(nodes), rule)
+    best_first.back_up(tree, Path(np.array([*nodes, ROOT]), np.array([*edges, 2])), len(nodes), rule)
 
 
 # --- a plain one --------------------------------------------------------------------------------------------
