@@ -11,7 +11,7 @@ from numba import config
 
 from patchwork_env.core.batches import begin_games
 from patchwork_env.core.random import random_below, start_streams
-from patchwork_env.patchwork import NUM_ACTIONS, Game, engine
+from patchwork_env.patchwork import NUM_ACTIONS, Game, engine, tables
 from patchwork_env.patchwork.rules import RULES
 from patchwork_env.testing import check_position
 from tests.patchwork import twins
@@ -102,13 +102,9 @@ def test_equal_scores_go_to_the_first_to_finish():
     """For both players, at positions where every move is forced."""
     for first in (0, 1):
         naive = NaiveGame([], 0, "revised")
-        naive.positions = [53, 53]
-        naive.positions[1 - first] = 50
-        naive.special_spaces = []
-        naive.first_finisher = first
-        naive.last_mover = first
-        naive.buttons = [10, 10]
-        naive.buttons[1 - first] = 7
+        naive.positions, naive.buttons, naive.special_spaces = [53, 53], [10, 10], []
+        naive.positions[1 - first], naive.buttons[1 - first] = 50, 7
+        naive.first_finisher = naive.last_mover = first
         game = twins.game_at(naive, "revised")
         twins.play_out(game, naive, twins.at_random, random.Random(0))
         assert game.scores() == (10 - 162, 10 - 162)
@@ -165,6 +161,12 @@ def test_all_forms_of_the_legal_set_agree():
     states["num_patches"], states["buttons"] = 2, 20
     assert [engine.is_legal(states, 0, 1 + 648 * slot) for slot in range(3)] == [True, True, False]
     assert engine.nth_legal(np.zeros((2, engine.NUM_MAPS), np.uint64), 1) == -1
+    for word, cell in ((0, 0), (1, 80)):  # the only one for a special patch, in one word of its map
+        states["pending_special"], states["quilt"] = 1, tables.FULL_WORD
+        states["quilt"][0, :, word] ^= np.uint64(1 << (cell - word * engine.FIRST_LOWER))
+        engine.legal(states, 0, legal_set)
+        assert Game.unchecked(states).legal_actions() == engine.nth_legal(legal_set, 0) == 1945 + cell
+        assert not engine.allows(legal_set, 0)
     outcomes = [engine.outcome(game.state, 0, player) for player in range(2)]
     assert outcomes == ([-1, 1] if game.winner() else [1, -1])
 
@@ -189,9 +191,8 @@ def test_the_random_numbers_are_splitmix64():
     """The published generator from state 0; `random_below` takes the upper half of each word."""
     words = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
     stream = np.zeros(1, np.uint64)
-    assert [random_below(stream, 0, 2**31 - 1) for _ in words] == [
-        (word >> 32) * (2**31 - 1) >> 32 for word in words
-    ]
+    expected = [(word >> 32) * (2**31 - 1) >> 32 for word in words]
+    assert [random_below(stream, 0, 2**31 - 1) for _ in words] == expected
 
 
 def test_new_games_differ_in_their_circles_alone():
@@ -205,7 +206,6 @@ def test_new_games_differ_in_their_circles_alone():
         again = Game(circle=game.circle, first_player=game.current_player)
         assert again == game
     for first_player in (0, 1):
-        options = {"special_patches": "2014", "first_player": first_player}
-        states = begin_games(RULES, streams(NUM_GAMES), **options)
+        states = begin_games(RULES, streams(NUM_GAMES), special_patches="2014", first_player=first_player)
         assert (states["current_player"] == first_player).all()
         assert (states["variant"] == 1).all()
