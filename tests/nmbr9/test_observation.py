@@ -10,6 +10,7 @@ from patchwork_env.nmbr9 import Game
 from patchwork_env.nmbr9.observation import OBSERVATION_SIZE, as_dict, read_observation
 from patchwork_env.nmbr9.rules import RULES
 from patchwork_env.nmbr9.state import empty_states
+from tests.nmbr9.test_table import FURTHEST, furthest
 
 VIEW = slice(20, 44)
 
@@ -23,13 +24,15 @@ def highest(game, rng):
 
 @pytest.mark.parametrize("order", ["unknown", "known", "free"])
 def test_all_entries(order):
+    """Of a high table, and of a wide one that reaches beyond the picture on all sides."""
     rng, game = random.Random(order), Game(seed=5, players=2, order=order, deck_size=12)
+    directions = [FURTHEST[name] for name in ("up", "left", "down", "right")]
     while True:
         for observer in range(2):
             compare(game, observer)
         if game.is_over:
             break
-        game.play(highest(game, rng))
+        game.play(furthest(game, directions) if game.current_player else highest(game, rng))
 
 
 def compare(game, observer):
@@ -45,9 +48,8 @@ def compare(game, observer):
     assert (np.rint(seen["tops"] * 40) == tops[VIEW, VIEW]).all()
     to_move = not game.is_over and game.current_player == observer
     left = game.num_rounds - len(placed)
-    chooses = to_move and game.digit is None
-    expected = [to_move, chooses, left / 40, game.order == "known", game.order == "free"]
-    assert seen["phase"].tolist() == pytest.approx([float(value) for value in expected])
+    phase = [to_move, to_move and game.digit is None, left / 40, game.order == "known", game.order == "free"]
+    assert seen["phase"].tolist() == pytest.approx([float(value) for value in phase])
     assert (seen["remaining"] * 2).tolist() == list(game.remaining(observer))
     compare_cards(game, observer, seen["tile"], seen["upcoming"])
     for k, player in enumerate((observer, 1 - observer)):
@@ -134,8 +136,6 @@ def test_any_array_is_read_as_a_state_within_bounds():
         observation[-960:] = np.abs(observation[-960:])
         read_observation(observation, found, 0)
         state = found[0]
-        assert state["piece"].max() < 40
-        assert state["level"].max() < 20
-        assert max(state["row"].max(), state["column"].max()) < 64
+        for name, end in (("piece", 40), ("level", 20), ("row", 64), ("column", 64), ("deck", 10)):
+            assert state[name].max() < end
         assert state["round"] <= state["num_rounds"] <= state["num_cards"] <= 40
-        assert state["deck"].max() < 10
