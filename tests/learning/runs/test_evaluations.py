@@ -73,8 +73,7 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
     add(tmp_path, trainer, results)
     path = tmp_path / "evaluations" / "step_0000000100.json"
     contents = json.loads(path.read_text())
-    heading = contents.pop("format"), contents.pop("version")
-    assert heading == (EVALUATION_FORMAT, EVALUATION_VERSION)
+    assert (contents.pop("format"), contents.pop("version")) == (EVALUATION_FORMAT, EVALUATION_VERSION)
     (read,) = evaluations_of(tmp_path)
     assert read.matches == tuple(result.figures for result in results)
     assert (contents["steps"], contents["minutes"]) == (100, 1.5)
@@ -122,8 +121,7 @@ def test_metrics_are_the_figures_of_the_agent(results):
 
 
 def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results):
-    alone = rating_metrics(results)
-    name = "evaluation/gauntlet_rating"
+    alone, name = rating_metrics(results), "evaluation/gauntlet_rating"
     assert alone[f"{name}_low"] < alone[name] < alone[f"{name}_high"]
     stranger = play_matches("greedy", agents.as_agent(lambda game: game.legal_actions()[-1]), 2)
     assert rating_metrics([*results, stranger]) == alone
@@ -151,9 +149,11 @@ def test_tensorboard_shows_the_metrics_of_every_evaluation(tmp_path, results, mo
 
 def test_an_evaluation_that_no_run_has_is_refused(results):
     figures, possible = results[0].figures, {"steps": 0, "minutes": 0.0}
-    records.RunEvaluation(**possible, matches=(figures,))
-    wrong = [("steps", -1), ("steps", 10**12 + 1), ("minutes", -0.5), ("games", 0), ("win_rate", 1.01)]
-    for key, value in [*wrong, ("sides", {}), ("variant", "\n"), ("turns_per_game", 2e15)]:
+    records.RunEvaluation(**possible, matches=(replace(figures, games=1, turns_per_game=0),))
+    records.RunEvaluation(10**12, 0.0, (replace(figures, games=10**12, turns_per_game=1e15),))
+    wrong = [("steps", -1), ("steps", 10**12 + 1), ("minutes", -0.5), ("games", 0), ("games", 10**12 + 1)]
+    wrong += [("win_rate", -0.01), ("win_rate", 1.01), ("turns_per_game", 2e15)]
+    for key, value in [*wrong, ("sides", {}), ("variant", "\n")]:
         changed = {} if key in possible else {key: value}
         whole = possible | ({} if changed else {key: value}) | {"matches": (replace(figures, **changed),)}
         with pytest.raises(ValueError, match=r"(steps|minutes|games|win_rate|variant|figure) is|no score"):
