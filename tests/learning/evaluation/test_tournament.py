@@ -125,11 +125,11 @@ def test_the_files(tmp_path, capsys):
         assert float(printed[name]["ms/move"]) == pytest.approx(1000 * seconds)
     assert {"patchwork_env", "python", "numpy", "numba", "torch", "machine"} == set(contents["made_with"])
     rows = list(csv.DictReader((folder / "games.csv").read_text().splitlines()))
-    names = "score_of_agent", "agent_wins", "circle"
-    columns = {name: [float(row[name]) for row in rows] for name in names}
-    assert columns["score_of_agent"] == match.games.scores[:, AGENT].tolist()
-    assert columns["agent_wins"] == match.games.agent_wins.tolist()
-    assert columns["circle"] == np.repeat(np.arange(10), 2).tolist()
+    columns = {"circle": np.repeat(np.arange(10), 2), "score_of_agent": match.games.scores[:, AGENT]}
+    columns |= {name: getattr(match.games, name) for name in ("agent_starts", "agent_wins")}
+    columns |= {"seat": match.games.seats, "bonus_tile_of_opponent": match.games.figures["bonus_tile"][:, 1]}
+    for name, values in columns.items():
+        assert [float(row[name]) for row in rows] == values.tolist()
     assert (folder / "ratings.png").read_bytes().startswith(b"\x89PNG")
     documented = re.findall(r"`(\w+)`", (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8"))
     parts = (contents, *(contents[part][0] for part in ("agents", "ranking", "matches")))
