@@ -179,6 +179,7 @@ def test_all_mistakes_with_their_sources(message):
         ("game: nmbr9\nalgorithm: td", "algorithm is 'td'; algorithms for the game nmbr9: "),
         ("algorithm: solo_td\ngame: patchwork", "algorithms for the game patchwork: "),
         ("algorithm: solo_td\nspecial_patches: 2014", "special_patches is '2014'; nmbr9 has none"),
+        ("game: nmbr9\nnetwork: {channels: 4}\nppo: {points: 1}", "4; the network of nmbr9 has no channels"),
         ("algorithm: td\ndevice: cuda", "device is 'cuda': Input should be 'cpu'"),
         ("- 1", "holds a list; a configuration is a mapping of keys to values"),
         ("seed: 1\nseed: 2", "'seed' appears twice"),
@@ -304,8 +305,7 @@ def test_sections_that_the_algorithm_does_not_read_are_errors(message, algorithm
     ],
 )
 def test_other_names_of_a_key_give_its_name_here(message, algorithm, old, new):
-    expected = f"{old!r} is called {new!r} here"
-    assert message(f"algorithm: {algorithm}", f"{old}=1") == f"--set {old}=1: {expected}"
+    assert message(f"algorithm: {algorithm}", f"{old}=1") == f"--set {old}=1: {old!r} is called {new!r} here"
 
 
 def test_schedules_start_and_end_where_they_say():
