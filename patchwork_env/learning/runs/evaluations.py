@@ -67,7 +67,7 @@ def record(
     # The file comes last, because an evaluation that has its file is not repeated.
     log.sync()
     path = folder / EVALUATIONS / f"{step_name(trainer.steps)}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     write_evaluation(path, evaluation)
 
 

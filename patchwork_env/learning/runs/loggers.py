@@ -261,7 +261,7 @@ class Sender:
             configuration["made_with"] = starts[-1]
         name = self._service.begin(folder.resolve(), known, configuration)
         if name != known:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(exist_ok=True)
             write_text(file, json.dumps({"run": name}) + "\n")
 
     def _succeeds(self, call: Callable[[], object]) -> bool:
