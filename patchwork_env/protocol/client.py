@@ -31,7 +31,7 @@ def split_command(command: str | Sequence[str], platform: str = sys.platform) ->
     """
     try:
         if isinstance(command, str):
-            reader = shlex.shlex(command, posix=True, punctuation_chars=False)
+            reader = shlex.shlex(command, posix=True)
             reader.whitespace_split, reader.commenters = True, ""
             reader.escape = "" if platform == "win32" else "\\"
             words = list(reader)
@@ -116,7 +116,7 @@ class Client:
         ``timeout`` is the most seconds until the last answer. Errors are those of :meth:`ask`.
         """
         end = None if timeout is None else monotonic() + timeout
-        asked = self._inbox.asked.get(number, _Asked(0, Queue()))
+        asked = self._inbox.asked[number]
         left = asked.positions
         try:
             while left:

@@ -132,7 +132,7 @@ def _write_lines(stream: IO[bytes], following: Callable[[], bytes | None]) -> No
 def _read_lines(stream: IO[bytes], receive: Callable[[bytes | None], None]) -> None:
     """Call ``receive`` with every line, truncated if it is too long, and with None at the end."""
     with suppress(OSError), stream:
-        while line := stream.readline(MOST_BYTES + 1):
+        while line := stream.readline(MOST_BYTES):
             receive(line)
     receive(None)
 
