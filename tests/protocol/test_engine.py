@@ -191,8 +191,9 @@ def test_lines_that_are_no_queries_are_answered_and_forgotten(line, words):
     assert right["id"] == "b\ud800"
 
 
-def test_a_byte_order_mark_before_the_first_line_does_not_count():
-    (answer,) = answers_to('\ufeff{"id": "a", "method": "query_version"}\r\n'.encode())
+def test_a_byte_order_mark_before_the_first_line_does_not_count_and_a_line_may_have_a_mebibyte():
+    begins, ends = '\ufeff{"id": "a", "method":'.encode(), b'"query_version"}'
+    (answer,) = answers_to(begins + ends.rjust(MOST_BYTES - len(begins)))
     assert answer["id"] == "a"
 
 
@@ -246,9 +247,8 @@ def new_engine():
 
     def make(threads, *names):
         answers = Answers()
-        engine = Engine(AgentPool([f"{ODD}:{name}" for name in names]), answers, threads=threads)
-        engines.append(engine)
-        return engine, answers
+        engines.append(Engine(AgentPool([f"{ODD}:{name}" for name in names]), answers, threads=threads))
+        return engines[-1], answers
 
     yield make
     for engine in engines:
