@@ -40,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
     with _listening_socket(options.port) as listening:
         server = PageServer(thinking, listening, options)
         if options.port is None and listening.getsockname()[1] != DEFAULT_PORT:
-            print(f"port {DEFAULT_PORT} is in use, so the page has another one", file=sys.stderr, flush=True)
+            print(f"port {DEFAULT_PORT} is in use, so the page has another one", file=sys.stderr)
         with report_compilations(thinking.streams.announce, may_show=server.has_address.is_set):
             code = run_until_signal(server.serve_until_asked, interrupted=0)
     return leave(code)

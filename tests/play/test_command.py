@@ -35,12 +35,14 @@ def taken():
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
 def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, code):
     usual, handler, visits, streams = taken.getsockname()[1], signal.getsignal(signal.SIGTERM), [], []
+    pipe = io.TextIOWrapper(io.BytesIO())
 
     def visit(address):
         """Get the page as a browser, begin an analysis that never ends, and send the signal."""
         headers = {"Content-Type": "application/json", "Origin": address.partition("/?")[0]}
         message = json.dumps({"notation": Game(seed=7).notation(), "agent": ENDLESS}).encode()
         try:
+            visits.append(pipe.buffer.getvalue().decode())
             with urlopen(address) as page:
                 visits.append((address, page.headers["server"], threading.current_thread().daemon))
             streams.append(urlopen(Request(f"{headers['Origin']}/api/analyse", message, headers)))
@@ -49,6 +51,7 @@ def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, c
             os.kill(os.getpid(), number)
 
     odd_agents.closed.clear()
+    monkeypatch.setattr("sys.stdout", pipe)
     monkeypatch.setattr(webbrowser, "open", visit)
     monkeypatch.setattr(command, "DEFAULT_PORT", usual)
     monkeypatch.setattr(command, "leave", lambda code: code)  # which may end this process
@@ -57,11 +60,10 @@ def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, c
     signal.signal(signal.SIGTERM, handler)
     streams[0].close()
     assert odd_agents.closed.wait(60)
-    out, err = capsys.readouterr()
-    opened = f"{out.split()[0]}?game=patchwork&opponent={ENDLESS}"
-    assert out == f"{out.split()[0]}\nwith your options: {opened}\nCtrl-C ends it\n"
-    assert err == f"port {usual} is in use, so the page has another one\n"
-    assert visits == ["patchwork", (opened, None, True), True]
+    opened = f"{visits[1].split()[0]}?game=patchwork&opponent={ENDLESS}"
+    told = f"{visits[1].split()[0]}\nwith your options: {opened}\nCtrl-C ends it\n"
+    assert capsys.readouterr().err == f"port {usual} is in use, so the page has another one\n"
+    assert visits == ["patchwork", told, (opened, None, True), True]
 
 
 def test_a_port_that_is_taken_is_an_error(taken, capsys):
@@ -87,10 +89,8 @@ def test_without_its_libraries_it_says_how_to_get_them(capsys, monkeypatch):
     monkeypatch.delitem(sys.modules, "patchwork_env.play.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)  # as if it were not installed
     assert cli.main(["play"]) == 2
-    assert (
-        capsys.readouterr().err
-        == "patchwork-env play: it needs uvicorn: pip install uvicorn, or the extra 'play'\n"
-    )
+    said = "patchwork-env play: it needs uvicorn: pip install uvicorn, or the extra 'play'\n"
+    assert capsys.readouterr().err == said
 
 
 class Terminal(io.StringIO):
