@@ -29,8 +29,7 @@ export function half(x) {
         "/* in */ return x / 2; // after code",
         "/* after */}",
     ]
-    template = "const text = `\n  indented\n`;\n"
-    assert without_comments(template) == template
+    assert without_comments(template := "const text = `\n  indented\n`;\n") == template
 
 
 def written(folder, **modules):
@@ -40,6 +39,7 @@ def written(folder, **modules):
     return folder / "main.js"
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 def test_modules_become_one_script(tmp_path):
     main = written(
         tmp_path,
@@ -51,10 +51,7 @@ def test_modules_become_one_script(tmp_path):
         "export function half(x) {\n  return `${name} ${x / 2}`;\n}\n",
         words='export const name = "N";\nexport class Word {}\nexport async function* later() {}\n',
     )
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs Node.js")
-    done = subprocess.run([node, "-e", bundled(main)], capture_output=True, text=True)
+    done = subprocess.run(["node", "-e", bundled(main)], capture_output=True, text=True)
     assert done.stdout.splitlines()[0] == "8 N 2 N Word", done.stderr
     assert "later: [AsyncGeneratorFunction" in done.stdout
 
@@ -75,13 +72,17 @@ def test_scripts_that_cannot_be_bundled_are_refused(tmp_path, code, words):
         bundled(main)
 
 
-def test_the_page_needs_no_other_style_or_script():
+def test_the_page_needs_no_other_style_or_script(tmp_path):
     html = assembled(PAGE, "wasm")
     assert not re.search(r'<link rel="stylesheet"|<script[^>]* src=', html)
     style = without_comments((PAGE / "style" / "layout.css").read_text(encoding="utf-8"))
     assert style in html.partition("</style>\n</head>")[0]
     assert '<meta name="backend" content="wasm">' in html
     assert html.index("در حال بارگذاری") < html.index('id="table"') < html.index("class Page")
+    (tmp_path / "index.html").write_text(html := '<script type="application/json" id="words"></script>')
+    (tmp_path / "languages").mkdir()
+    (tmp_path / "languages" / "en.json").write_text('{"page": {"loading": "</script>"}}')
+    assert assembled(tmp_path) == html.replace("><", r'>{"page":{"loading":"\u003c/script>"}}<')
 
 
 def test_its_own_code_is_allowed_and_no_other():
@@ -95,8 +96,7 @@ def test_its_own_code_is_allowed_and_no_other():
 
 
 def test_the_page_comes_small_and_once():
-    client = Client()
-    gzip = {"accept-encoding": "gzip"}
+    client, gzip = Client(), {"accept-encoding": "gzip"}
     whole, zipped, words = client.get("/"), client.get("/", **gzip), client.get("/languages/fa.json", **gzip)
     assert zipped.headers["content-encoding"] == words.headers["content-encoding"] == "gzip"
     assert len(zipped.body) < len(whole.body) / 3
