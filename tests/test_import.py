@@ -82,9 +82,6 @@ def test_every_step_imports_only_what_it_needs(tmp_path, steps):
         assert done.stderr.count("patchwork-env train: ") == 4 + 1
 
 
-# --- without the extras -----------------------------------------------------------------------------------
-
-
 FREE_OF_EXTRAS = '''
 import sys, tempfile
 from importlib.metadata import packages_distributions

@@ -35,9 +35,6 @@ def test_our_games_keep_their_promises(name, options):
     check_game(rules_of(name), games=2, **options)
 
 
-# --- broken games -----------------------------------------------------------------------------------------
-
-
 @kernel
 def ends_too_early(states: Any, i: int) -> bool:
     return bool(states[i]["free"] < 2048)
@@ -140,9 +137,6 @@ def test_a_copy_of_the_toy_is_a_game_of_its_own(tmp_path, monkeypatch):
 def test_rules_that_no_other_process_finds_are_refused():
     with pytest.raises(AssertionError, match="rules must be"):
         check_game(replace(toy.RULES))
-
-
-# --- agents -----------------------------------------------------------------------------------------------
 
 
 class Player(LastAction):

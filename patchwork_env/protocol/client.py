@@ -111,9 +111,10 @@ class Client:
         return number
 
     def answers(self, number: str, timeout: float | None = None) -> Iterator[Answer]:
-        """Yield the answers to a query as they arrive: partial ones, and the last one of each position.
+        """Yield the answers to a query, once, as they arrive: partial ones, and the last of each position.
 
-        ``timeout`` is the most seconds until the last answer. Errors are those of :meth:`ask`.
+        ``timeout`` is the most seconds until the last answer. Errors are those of :meth:`ask`; a second call
+        is a KeyError.
         """
         end = None if timeout is None else monotonic() + timeout
         asked = self._inbox.asked[number]

@@ -168,9 +168,6 @@ def test_other_objects_and_classes_are_refused(wrong):
         agents.as_agent(wrong)
 
 
-# --- several threads ----------------------------------------------------------------------------------------
-
-
 CALLS = 8
 """Moves of each thread."""
 

@@ -143,9 +143,6 @@ def contents(folder):
     return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
-# --- what is written ----------------------------------------------------------------------------------------
-
-
 def test_files(tmp_path):
     mask = os.umask(0o022)
     try:
@@ -164,9 +161,6 @@ def test_files(tmp_path):
         "info": INFO,
         "observation": {"quilts": [2, 9, 9], "offered": [3, 29], "players": [2, 10], "specials": [5]},
     }
-
-
-# --- what is refused ----------------------------------------------------------------------------------------
 
 
 def describe(**changes):

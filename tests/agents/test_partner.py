@@ -127,9 +127,6 @@ def test_habits_concern_turns_patches_levels_and_places():
     assert {in_nmbr9(SURE._replace(misjudging=1.0), tiles, seed) for seed in range(30)} == {0, 2}
 
 
-# --- in Patchwork -------------------------------------------------------------------------------------------
-
-
 def snuggest(states, i, width):
     """Advancing and the snuggest placements of each patch."""
     actions, anchors = np.empty(engine.MAX_LEGAL_ACTIONS, np.int16), np.empty((2, 25), np.uint64)
@@ -172,9 +169,6 @@ def test_the_beginner_weighs_costs_and_gains_of_a_move():
             cells = len(PATCHES[patch].cells)
             expected = 0.8 * 9 * income - 1.1 * price - 0.8 * time + 2 * (0.2 + 0.8 * time / 53) * cells
         assert value == pytest.approx(expected + 0.7 * (snugness(after, player) - snugness(game, player)))
-
-
-# --- in NMBR 9 ----------------------------------------------------------------------------------------------
 
 
 def test_the_highest_digit_is_chosen():

@@ -137,9 +137,6 @@ def test_moves_are_browsed_by_keys(open_page):
         assert page.evaluate("window.game.page.session.ply") == ply, key
 
 
-# --- agents that fail ---------------------------------------------------------------------------------------
-
-
 def against(agent):
     """The address of a game in which an agent begins."""
     return f"?game=patchwork&opponent={agent}&seat=1&seed=7"

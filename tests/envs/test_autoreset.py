@@ -143,9 +143,6 @@ def test_games_that_have_ended_wait_without_an_autoreset():
     envs.step(envs.action_masks().argmax(axis=1))
 
 
-# --- by name ------------------------------------------------------------------------------------------------
-
-
 def test_the_batch_does_what_processes_do():
     options = {"num_envs": 2, "deck_size": 3, "render_mode": "ansi"}
     own = gymnasium.make_vec("patchwork_env:Nmbr9-v0", autoreset_mode=NEXT_STEP, **options)

@@ -139,9 +139,6 @@ def test_numbers_of_opponents_that_do_not_fit(numbers):
     assert len(opponents.agents) == 2
 
 
-# --- by name ------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "change",
     [

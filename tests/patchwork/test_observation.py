@@ -147,9 +147,6 @@ def test_any_array_is_read_as_a_state_within_bounds():
         assert {found["bonus_owner"][0], found["first_finisher"][0]} <= {0, 1, NOBODY}
 
 
-# --- the most buttons ---------------------------------------------------------------------------------------
-
-
 def test_the_most_buttons_have_room():
     """At the last space with all income there are 400, and records and observations hold more."""
     most = most_buttons(LAST_SPACE, ALL_INCOME)

@@ -154,9 +154,6 @@ def test_arrays_that_are_no_observations_have_finite_features():
     assert all(torch.isfinite(part).all() for part in features)
 
 
-# --- the network, action by action --------------------------------------------------------------------------
-
-
 SMALL = NetworkConfig(width=16, depth=1)
 
 

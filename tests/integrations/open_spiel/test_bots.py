@@ -39,6 +39,14 @@ def test_bots_play_whole_games(evaluate):
     assert list(evaluate(load("python_nmbr9(players=2)").new_initial_state(), bots, seed)) == [1, -1]
 
 
+def test_a_bot_with_a_seed_sees_the_same_hidden_tiles_again():
+    seen = []
+    bot = open_spiel.bot(lambda game: seen.append(game.to_bytes()) or int(game.legal_actions()[0]), 0, seed=3)
+    state = load("python_nmbr9(seed=1)").new_initial_state()
+    assert bot.step(state) == bot.step(state)
+    assert seen[0] == seen[1] != state.position().to_bytes()
+
+
 def test_states_that_a_bot_refuses():
     state = load("python_patchwork(seed=7)").new_initial_state()
     with pytest.raises(ValueError, match="player 0 is to move, not player 1"):

@@ -224,9 +224,6 @@ def test_without_a_server(game):
         env.step(TextAction(text="moves"))
 
 
-# --- the command --------------------------------------------------------------------------------------------
-
-
 def test_serves_until_ctrl_c():
     command = [sys.executable, "-m", "patchwork_env.cli", "openenv", "--game", "nmbr9", "--port", "0"]
     settings = ["--set", "players=2", "--set", "seat=0", "--opponent", "random"]

@@ -218,9 +218,6 @@ def test_environments_of_torchrl_around_ours():
     assert TransformedEnv(env, ActionMask()).rollout(3).shape == (2, 3, 3)
 
 
-# --- collectors, buffers and losses of TorchRL --------------------------------------------------------------
-
-
 def actor():
     torch.manual_seed(1)
     return ProbabilisticActor(
