@@ -48,8 +48,8 @@ def measure(extra: str, torch: Path | None) -> int:
 
 
 def uv(*words: str) -> None:
-    """Runs uv, quietly."""
-    subprocess.run([sys.executable, "-m", "uv", "--quiet", *words], check=True)
+    """Runs uv, quietly, without the settings of the project, which leave out packages."""
+    subprocess.run([sys.executable, "-m", "uv", "--quiet", "--no-config", *words], check=True)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Levels for people: agents that make the mistakes that people make, from a beginner to the champion.
+"""Difficulty levels: agents that make the mistakes that people make, from a beginner to the champion.
 
 The part ``levels`` of a game has the habits of every level and judges moves.
 """

@@ -22,7 +22,7 @@ class GameParts:
     Attributes:
         greedy: ``choose_actions(states, actions)``, which writes the greedy action of each state.
         levels: ``new_player(level)``, which returns the :data:`~patchwork_env.agents.partner.Player` of a
-            level for people.
+            difficulty level.
         champion: The spec of the strongest agent; not a reference.
         network: The :class:`~patchwork_env.agents.networks.PolicyNetwork`, with its features.
         value: The game of the algorithms that learn a value, made from a configuration.

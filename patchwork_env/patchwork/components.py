@@ -16,7 +16,7 @@ NUM_OFFERED = 3
 LAST_SPACE = 53
 INCOME_SPACES = (5, 11, 17, 23, 29, 35, 41, 47, 53)
 SPECIAL_SPACES = {"revised": (26, 32, 38, 44, 50), "2014": (20, 26, 32, 44, 50)}
-"""The spaces of the special 1x1 patches, by print of the game."""
+"""The spaces of the special 1x1 patches, by edition of the game."""
 VARIANTS = tuple(SPECIAL_SPACES)
 
 BONUS_SQUARE = 7

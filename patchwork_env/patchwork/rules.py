@@ -47,7 +47,7 @@ def check_player(player: Any, what: str = "player") -> int:
 
 
 def check_variant(special_patches: Any) -> int:
-    """Return the index in ``VARIANTS`` of a print of the time track."""
+    """Return the index in ``VARIANTS`` of an edition of the time track."""
     return VARIANTS.index(check_one_of(special_patches, VARIANTS, "special_patches"))
 
 

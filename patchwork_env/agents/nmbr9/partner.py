@@ -1,4 +1,4 @@
-"""Levels for people in NMBR 9: they judge placements by eye, or by the champion's learned value."""
+"""Difficulty levels in NMBR 9: they judge placements by eye, or by the champion's learned value."""
 
 from __future__ import annotations
 

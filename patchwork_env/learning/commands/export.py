@@ -1,7 +1,7 @@
 """Write the policy of a checkpoint as an ONNX file, which onnxruntime plays without PyTorch.
 
 patchwork-env export runs/quick/final --out policy.onnx
-patchwork-env export ppo --out ppo.onnx
+patchwork-env export ppo-quick --out quick.onnx
 patchwork-env evaluate policy.onnx --against greedy
 """
 

@@ -36,7 +36,7 @@ def add_games(parser: argparse.ArgumentParser, games_help: str, default: int = G
     option("--seed", type=int, default=0, help="of circles or decks, and of agents (default: 0)")
     option("--game", choices=GAMES, help="default: the only one that all agents play, or else patchwork")
     track, cards = "for patchwork: the print of the time track", "for nmbr9: the knowledge of later cards"
-    option("--special-patches", metavar="PRINT", help=f"{track}, revised or 2014 (default: revised)")
+    option("--special-patches", metavar="EDITION", help=f"{track}, revised or 2014 (default: revised)")
     option("--order", metavar="ORDER", help=f"{cards}, unknown, known or free (default: unknown)")
 
 

@@ -1,4 +1,4 @@
-"""Levels for people in Patchwork: the values that each gives to moves.
+"""Difficulty levels in Patchwork: the values that each gives to moves.
 
 The beginner judges by eye: by the costs and gains of a move, and by how snugly the patches of the quilt lie
 after it. The other levels use the champion's learned value, one of them with a short search.
@@ -47,7 +47,7 @@ from patchwork_env.patchwork.tables import INCOMES_UP_TO
 from patchwork_env.search.best_first import new_tree
 from patchwork_env.search.tree import ROOT, Tree
 
-CHAMPION = "instant"  # the champion's level that is the highest level for people
+CHAMPION = "instant"  # the champion's level that is the highest difficulty level
 HABITS = {
     1: Habits(turning=0.9, flipping=0.4, misjudging=0.5, carelessness=0.2),
     2: Habits(turning=0.9, flipping=0.6, misjudging=0.5, carelessness=0.2, lapses=0.29, lapse=12.0),
