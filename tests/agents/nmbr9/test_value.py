@@ -40,11 +40,9 @@ def is_seen_completely(game):
 
 def test_fits_are_the_legal_placements_of_every_level(games):
     buffer, compared = value.new_buffer(), 0
-    for game in [*games[::2], with_a_level_that_one_tile_fills()]:
+    for game in filter(is_seen_completely, [*games[::2], with_a_level_that_one_tile_fills()]):
         for digit in range(10):
             changed = with_digit(game, digit)
-            if not is_seen_completely(game):
-                continue
             number, _ = value.read_table(changed.state, 0, 0, buffer[0])
             expected = levels_of(changed)
             for level in range(1, number + 1):
@@ -121,8 +119,7 @@ def test_different_windows_have_different_rows():
         padded, (grid, _) = np.pad(heights, 2), windows_of(heights)
         for row, column in np.ndindex(8, 8):
             window, middle = padded[row : row + 3, column : column + 3], padded[row + 1, column + 1]
-            signs = np.sign(window - middle)
-            key = middle, min(np.rot90(signs, k).tobytes() for k in range(4))
+            key = middle, min(np.rot90(np.sign(window - middle), k).tobytes() for k in range(4))
             assert names.setdefault(int(grid[19 + row, 19 + column]), key) == key
     assert len(set(names.values())) == len(names) > 500
 
@@ -145,19 +142,23 @@ def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weight
             assert values[k] == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize("key", ["column", "row"])
+def test_new_weights_keep_the_variance_of_sums(weights):
+    terms = {"windows": 400, "features": 428, "numbers": 1, "weights_1": 16, "weights_2": 32}
+    for name, number in terms.items():
+        assert weights[name].var() * number == pytest.approx(1, rel=0.2), name
+
+
+@pytest.mark.parametrize("axis", [1, 0], ids=["column", "row"])
 @pytest.mark.parametrize("step", [1, -1])
-def test_values_agree_on_the_widest_tables(key, step, weights):
+def test_values_agree_on_the_widest_tables(axis, step, weights):
     """Tiles in a line reach both ends of the table, where windows extend past it."""
     expansion, buffer, widest = value.new_expansion(), value.new_buffer(), 0
     game = Game(deck=[1, 1, 9, 7] * 5)
     while game.round < 19:
         legal = game.legal_actions().tolist()
         placed = {action: game.decode(action) for action in legal}
-        axis = ("row", "column").index(key)
         outermost = {a: max(step * cell[axis] for cell in move.cells) for a, move in placed.items()}
-        _, _, height, width = engine.bounds(game.state, 0, 0, game.round)
-        if max(height, width) > 50:
+        if max(engine.bounds(game.state, 0, 0, game.round)[2:]) > 50:
             count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
             chosen = sorted(range(count), key=lambda k: outermost[int(expansion.actions[k])])
             for k in (*chosen[:4], *chosen[-4:]):
@@ -216,8 +217,7 @@ def naive_features(game):
         if tiles := sum(move.level == level for move in moves):
             rows.append(TILES + 10 * level + min(tiles, 9))
             rows.append(OPEN + 60 * level + min((areas[level] - areas[level + 1]) // 2, 59))
-    total = cards.sum()
-    digits = (cards * np.arange(10)).sum()
+    total, digits = cards.sum(), (cards * np.arange(10)).sum()
     numbers = [left / 20, points * left / total / 60, points / total / 10, digits * left / total / 90]
     return rows, np.array(numbers, np.float32)
 

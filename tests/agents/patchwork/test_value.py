@@ -61,8 +61,7 @@ def games():
 
 
 def words_of(quilt):
-    bits = [1 << k for k, covered in enumerate(quilt.reshape(-1)) if covered]
-    whole = sum(bits)
+    whole = sum(1 << k for k, covered in enumerate(quilt.reshape(-1)) if covered)
     return np.uint64(whole & (1 << 63) - 1), np.uint64(whole >> 18)
 
 
@@ -158,14 +157,13 @@ FIRST = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))
 def naive_rows(game):
     """Return the rows of a position, computed from the public attributes of the game."""
     mover, circle = game.current_player, game.circle
-    players = (mover, 1 - mover)
     ahead = [s for s in naive.SPECIAL_SPACES[game.special_patches] if s > max(game.positions)]
     rows, margin = [], 0
 
     def add(name, row, role=0):
         rows.append(FIRST[name] + role * SIZES[name] // 2 + min(max(int(row), 0), SIZES[name] - 1))
 
-    for role, player in enumerate(players):
+    for role, player in enumerate((mover, 1 - mover)):
         space, quilt = game.positions[player], game.quilt(player)
         projected = game.buttons[player] + game.incomes[player] * sum(s > space for s in naive.INCOME_SPACES)
         add("space", space, role)
@@ -180,8 +178,7 @@ def naive_rows(game):
         if game.bonus_owner is None:
             squares = [(~quilt[r : r + 7, c : c + 7]).sum() for r in range(3) for c in range(3)]
             add("missing", min(squares), role)
-        bonus = 7 * (game.bonus_owner == player)
-        margin += (1 - 2 * role) * (projected + bonus - 2 * (~quilt).sum())
+        margin += (1 - 2 * role) * (projected + 7 * (game.bonus_owner == player) - 2 * (~quilt).sum())
     add("specials", len(ahead), ("revised", "2014").index(game.special_patches))
     add("lead", game.positions[1 - mover] - game.positions[mover] + 10)
     add("pending", game.pending_special)
@@ -203,8 +200,7 @@ def offer(game, patch):
     """Return the class of an offered patch for the player to move, a number of four bits."""
     _, price, time, _ = naive.PATCHES[patch]
     mover, other = game.current_player, 1 - game.current_player
-    before = game.positions[mover]
-    after = min(before + time, 53)
+    before, after = game.positions[mover], min(game.positions[mover] + time, 53)
     facts = (
         game.buttons[other] >= price,
         game.buttons[mover] >= price,
@@ -222,7 +218,8 @@ def rows_of_game(game):
 
 @pytest.mark.parametrize("special_patches", naive.SPECIAL_SPACES)
 def test_features_match_the_naive_ones(special_patches):
-    states = with_short_circles(many_states(4, special_patches))[5::25]
+    states = with_short_circles(many_states(4, special_patches)[5::30])
+    states["bonus_owner"] = np.resize([0, 1, NOBODY], len(states))
     extreme = states[::4].copy()
     extreme["buttons"], extreme["income"][:, 0] = [60000 % 127, 120], 77
     for i, state in enumerate(np.append(states, extreme)):
@@ -286,6 +283,13 @@ def test_sums_are_clipped_only_once(games, large_integers):
     assert clipped > 8
 
 
+def test_new_weights_keep_the_variance_of_sums(weights):
+    """A position's rows add up to 1/4, the weights of a unit to 2, because half of its inputs are small."""
+    terms = {"patterns": 580, "features": 356, "own": 32, "others": 32, "weights_2": 64, "weights_3": 25}
+    for name, number in terms.items():
+        assert weights[name].var() * number == pytest.approx(1, rel=0.2), name
+
+
 @pytest.mark.parametrize("factor", [1.0, 300.0, 3e38])
 @pytest.mark.parametrize("bias", [0.0, 2e6, -3e38])
 def test_no_layer_overflows(factor, bias):
@@ -325,8 +329,7 @@ def check_values(game, expansion, count, integers, step):
             win = float(after.winner() == player)
         else:
             evaluate(after.state, 0, integers, buffer)
-            values = buffer[0]["outputs"]
-            own, other, win = values[OWN_SCORE], values[OTHER_SCORE], values[WIN]
+            own, other, win = buffer[0]["outputs"][[OWN_SCORE, OTHER_SCORE, WIN]]
             if after.current_player != player:
                 own, other, win = other, own, 1 - win
         found = expansion.owns[k], expansion.others[k], expansion.wins[k]
@@ -345,8 +348,7 @@ def test_all_successors_have_their_values(games, integers):
 
 def test_one_placement_of_a_patch_completes_the_square_and_others_do_not(integers):
     smallest = min(range(33), key=lambda patch: len(naive.PATCHES[patch][0]))
-    quilt = np.zeros((9, 9), bool)
-    quilt[:7, :7] = True
+    quilt = np.pad(np.ones((7, 7), bool), (0, 2))
     quilt[3, 3:5] = False
     expansion = new_expansion()
     for owner in (NOBODY, 1):
@@ -389,9 +391,8 @@ def compactness_after(game, action):
     covered = np.pad(quilt_after(game, action), 1, constant_values=1)
     points = 0
     for row, column in np.argwhere(covered[1:-1, 1:-1]) + 1:
-        neighbors = [covered[row - 1, column], covered[row + 1, column]]
-        neighbors += [covered[row, column - 1], covered[row, column + 1]]
-        points += {4: 2, 3: 1}.get(sum(map(bool, neighbors)), 0)
+        near = covered[row - 1 : row + 2 : 2, column].sum() + covered[row, column - 1 : column + 2 : 2].sum()
+        points += {4: 2, 3: 1}.get(int(near), 0)
     return points
 
 
@@ -416,8 +417,7 @@ def test_drawn_actions_have_the_probabilities_of_a_softmax():
 
 def test_agent_plays_the_best_action(games, weights, integers):
     agent, expansion = ValueAgent(weights, PAYOFFS), new_expansion()
-    states = np.concatenate([game.state for game in games])
-    batch = agent.act_batch(states)
+    batch = agent.act_batch(np.concatenate([game.state for game in games]))
     for game, action in zip(games, batch, strict=True):
         count = expand_likely(game.state, 0, LIKELY, integers, expansion)
         assert action == expansion.actions[best_action(expansion, count, PAYOFFS)] == agent.act(game)
