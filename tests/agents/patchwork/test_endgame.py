@@ -234,12 +234,12 @@ def test_no_play_gains_more_than_the_upper_bound():
             game.play(random_action(game, rng, "packs"))
 
 
-@pytest.mark.parametrize(("needed", "most"), [(13, 34), (14, 27)])
-def test_an_upper_bound_by_hand(needed, most):
+@pytest.mark.parametrize(("count", "needed", "most"), [(4, 13, 34), (4, 14, 27), (0, 1, 14), (0, 2, 7)])
+def test_an_upper_bound_by_hand(count, needed, most):
     """With five spaces left there is time for two patches and a last one, of at most 5, 4 and 3 cells."""
     (own,), states = np.zeros(1, PROSPECTS), Game(seed=1).state.copy()
-    states["position"] = LAST_SPACE - 5
-    own["num_patches"], own["specials"], own["squares"], own["needed"], own["least"] = 4, 1, 1, needed, 5
+    states["position"], own["sizes"][-1] = LAST_SPACE - 5, 9  # of no patch
+    own["num_patches"], own["specials"], own["squares"], own["needed"], own["least"] = count, 1, 1, needed, 5
     own["times"][:4], own["sizes"][:4], own["gains"][:4] = (3, 1, 2, 9), (2, 5, 4, 3), (4, -1, 6, 2)
     assert most_gain(states, 0, 0, own) == most
 
