@@ -156,18 +156,18 @@ def snugness(game, player):
 
 
 def test_the_beginner_weighs_costs_and_gains_of_a_move():
-    game, expansion, candidates = Game(seed=1), new_expansion(), partner_of_patchwork.new_candidates()
-    player = game.current_player
-    count = partner_of_patchwork.judge_by_eye(game.state, 0, 16, expansion, candidates)
+    states, player = Game(seed=1, first_player=1).state.copy(), 1
+    states["position"] = 20  # with six income marks ahead
+    game, candidates = Game.unchecked(states), partner_of_patchwork.new_candidates()
+    count = partner_of_patchwork.judge_by_eye(states, 0, 16, new_expansion(), candidates)
     assert count > 30
     for action, value in zip(candidates.actions[:count].tolist(), candidates.values[:count], strict=True):
         after, patch = game.clone(), game.decode(action).patch
         after.play(action)
         expected = 1.1 - 0.8  # a button earned, a space moved
         if patch is not None:
-            income, price, time = PATCHES[patch].income, PATCHES[patch].buttons, PATCHES[patch].time
-            cells = len(PATCHES[patch].cells)
-            expected = 0.8 * 9 * income - 1.1 * price - 0.8 * time + 2 * (0.2 + 0.8 * time / 53) * cells
+            size, price, time, income = PATCHES[patch].size, *PATCHES[patch][1:]
+            expected = 0.8 * 6 * income - 1.1 * price - 0.8 * time + 2 * (0.2 + 0.8 * (20 + time) / 53) * size
         assert value == pytest.approx(expected + 0.7 * (snugness(after, player) - snugness(game, player)))
 
 
