@@ -46,7 +46,7 @@ from patchwork_env.games import PATCHWORK
 from patchwork_env.learning.evaluation.matches import play_matches
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.engine import MAX_LEGAL_ACTIONS
-from patchwork_env.search.best_first import best_edge
+from patchwork_env.search.best_first import OPENING, best_edge
 from patchwork_env.search.tree import NOTHING, ROOT
 from tests.agents.positions import play_forced
 from tests.agents.values import simple_weights
@@ -206,6 +206,9 @@ def test_threads_grow_one_tree_together():
             after.play(int(edge["action"]))
             play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
+    reset_search(tree, search.work, search.evaluator, game.state, 0)
+    tree.edges["child"][: tree.nodes[ROOT]["count"]] = OPENING
+    assert grow(tree, search.work, search.evaluator, 9, 10_000, False, 0), "it waits for the other threads"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that interrupt")
@@ -262,8 +265,7 @@ def considered(expansion, count, most, payoffs):
         worth += payoffs.margin * (own - payoffs.rival_weight * other)
         if not any(abs(worth - w) < 1e-5 and abs(own - other - m) < 3e-4 for w, m, _ in found):
             found.append((worth, own - other, k))
-    numbers: Counter[int] = Counter()
-    chosen = []
+    numbers, chosen = Counter[int](), list[tuple[int, int]]()
     for _, _, k in sorted(found, key=lambda each: -each[0])[:64]:
         kind = (int(expansion.actions[k]) - 1) // 648
         if numbers[kind] < most:
@@ -291,8 +293,7 @@ def values_of(own, other, payoffs):
 
 
 def test_more_nodes_win():
-    result = play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1)
-    assert result.win_rate > 0.65
+    assert play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1).win_rate > 0.65
 
 
 # --- lines ------------------------------------------------------------------------------------------------
@@ -384,8 +385,7 @@ def test_successors_of_an_ending_are_solved_within_a_budget():
     for budget, num_solved in (200, 0), (1_000_000, 4):
         reset_search(tree, work, evaluator, game.state, 0)
         assert tree.nodes[ROOT]["count"] == 4
-        first = tree.nodes[ROOT]["begin"]
-        last = tree.edges[first + 3]
+        last = tree.edges[tree.nodes[ROOT]["begin"] + 3]
         tree.nodes["values"][1:] = np.nan  # the solver must not read these values
         effort = solve_root(tree, work, evaluator, last["action"], budget, SOLVER)
         assert tree.nodes[ROOT]["solved"] == num_solved
