@@ -78,10 +78,10 @@ def new_workspace() -> Workspace:
 def begin(states: States, i: int, settings: RolloutSettings, weights: value.Weights, work: Workspace) -> int:
     """Start a search: list the candidates, the one with the highest value first; return their number."""
     _write_root(states, i, work)
-    work.rollouts[0] = work.evaluations[0] = 0
+    work.rollouts[0] = 0
     work.sums[:] = 0
     count = value.expand(work.root, 0, settings.root_width, weights, work.expansion)
-    work.evaluations[0] += count
+    work.evaluations[0] = count
     length = min(count, settings.candidates)
     for k in range(length):
         best = value.best_action(work.expansion, count)
