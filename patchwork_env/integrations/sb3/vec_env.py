@@ -266,7 +266,7 @@ class SelfPlayVecEnv(VecEnv):
         }
 
     def restore(self, saved: dict[str, npt.NDArray[Any]]) -> Observation:
-        """Continue from the arrays of :meth:`save`, and return the observations.
+        """Continue from the arrays of :meth:`save` with the present opponents; return the observations.
 
         ValueError, without a change, unless each game is at a decision of the learner.
         """
