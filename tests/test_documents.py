@@ -182,7 +182,7 @@ def test_examples_that_need_more_than_code_compile_and_import_what_exists(page, 
 
 def test_no_code_hides_in_other_blocks():
     """All blocks are of known languages, and those of none are what programs print, or positions."""
-    known = ("", "dockerfile", "json", "py", "python", "sh", "text", "toml", "yaml", *DIRECTIVES)
+    known = ("", "bibtex", "dockerfile", "json", "py", "python", "sh", "text", "toml", "yaml", *DIRECTIVES)
     texts = [block[2] for block in fenced("", "text")]
     assert len(fenced(*known)) == len(fenced())
     assert [

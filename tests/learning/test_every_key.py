@@ -159,7 +159,12 @@ ROWS = [
     ("td", ("td.temperature=100", "td.exploration=1"), played, OTHER),
     ("td", ("td.td_lambda=1", "td.exploration=0", "td.scripted_player_fraction=0"), targets, {0.0, 1.0}),
     ("td", ("td.window=2",), lambda t: len(iterations(t, 3).window), 2),
-    ("td", ("td.openings=1",), lambda t: t.play_here()[1].get("turns_per_game"), None),
+    (
+        "td",
+        ("td.openings=1", "td.scripted_player_fraction=0"),
+        lambda t: t.play_here()[1].get("turns_per_game"),
+        None,
+    ),
     ("td", ("td.scripted_player_fraction=1", "td.openings=0"), lambda t: t.play_here()[1].get("score"), None),
     ("td", ("td.rival_weight=0",), played, OTHER),
     ("td", ("reward.outcome=0",), played, OTHER),
