@@ -328,7 +328,7 @@ def _draw(axes: Axes, place: int, group: Group, curve: Curve) -> None:
     """Draw the curve of a group with a band for its interval, or a single point with a bar."""
     color, dash = SERIES[place % len(SERIES)], "-" if place < len(SERIES) else "--"
     label, (places, values, low, high) = f"{group.label} ({counted(len(group.runs), 'run')})", curve
-    axes.plot(places, values, color=color, linestyle=dash, label=label, clip_on=False, linewidth=1.5)
+    axes.plot(places, values, color=color, linestyle=dash, label=label, clip_on=False)
     if len(values) == 1:
         ends = None if math.isnan(low[0]) else np.maximum(0.0, [values - low, high - values])
         axes.errorbar(places, values, yerr=ends, fmt="o", color=color, markersize=5, capsize=3)

@@ -42,7 +42,7 @@ def save(figure: Figure, path: Path, dpi: int = _DPI) -> None:
 
     for text in figure.findobj(Text):
         cast(Any, text).set_parse_math(False)  # names can contain $ and \\
-    form, target = path.suffix[1:] or "png", io.BytesIO()
+    form, target = path.suffix[1:], io.BytesIO()
     with rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none", "pdf.fonttype": 42}):
         figure.savefig(target, dpi=dpi, format=form, metadata=_WITHOUT_DATES.get(form))
     write_bytes(path, target.getvalue())
@@ -66,10 +66,10 @@ def _ratings_figure(standings: Standings) -> Figure:
         value, ends = ratings.values[agent], ratings.intervals[agent]
         lengths = [_OPEN_LENGTH if end is None else abs(end - value) for end in ends]
         bar = np.reshape(lengths, (2, 1))
-        axes.errorbar(place, value, bar, fmt="o", color=_COLOR, markersize=5, elinewidth=1.5, capsize=3)
+        axes.errorbar(place, value, bar, fmt="o", color=_COLOR, markersize=5, capsize=3)
         for end, length, arrow in zip(ends, (-lengths[0], lengths[1]), "v^", strict=True):
             if end is None:
-                axes.plot(place, value + length, marker=arrow, color=_COLOR, markersize=6)
+                axes.plot(place, value + length, marker=arrow, color=_COLOR)
     names = [standings.names[i] for i in order]
     axes.set_xticks(range(len(order)), names, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_ylabel(_RATING)

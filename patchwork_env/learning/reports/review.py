@@ -342,6 +342,6 @@ def _charts(review: Review) -> list[Markup]:
 def _board(review: Review, verdict: Verdict) -> str:
     position = position_after(review.game, verdict.number - 1)
     scene = table(position, player_names(position))
-    for move, color, inset in ((verdict.best, BEST, 0), (verdict.move, PLAYED, _INSET)):
-        mark_move(scene, position, position.parse_move(move), color, inset)
+    mark_move(scene, position, position.parse_move(verdict.best), BEST)
+    mark_move(scene, position, position.parse_move(verdict.move), PLAYED, _INSET)
     return to_svg(scene, PICTURES.title)
