@@ -77,7 +77,7 @@ def draw(
         parts += [f'<path class="grid" d="M{LEFT} {y}H{right}"/>', _text(LEFT - 6, y + 4, "end", write(mark))]
     for mark in ticks(0.0, last):
         x = round(to_x(mark), 1)
-        if x <= right + 0.5:
+        if round(x) <= right:
             parts.append(f'<path class="axis" d="M{x} {bottom}v4"/>')
             parts.append(_text(x, bottom + 16, "middle", number(mark)))
     parts.append(f'<path class="axis" d="M{LEFT} {bottom}H{right}"/>')
