@@ -91,16 +91,18 @@ def rows(text):
 
 
 def test_runs_that_differ_in_their_seeds_are_one_configuration(found):
-    labels = [(group.label, [run.seed for run in group.runs]) for group in found.groups]
-    assert labels == [("wide", [0, 1, 2, 3, 4]), ("plain", [0, 1, 2])]
+    groups = [(one.label, one.runs[0].algorithm, [run.seed for run in one.runs]) for one in found.groups]
+    assert groups == [("wide", "ppo", [0, 1, 2, 3, 4]), ("plain", "ppo", [0, 1, 2])]
     assert (found.metric, found.opponents) == ("win_rate", ("greedy",))
     np.testing.assert_allclose(found.scores(found.groups[0])[:, 0], [0.6, 0.7, 0.8, 0.9, 0.0])
 
 
 def test_configurations_of_one_name_have_different_labels(tmp_path):
     places = [(tmp_path / f"{epochs}/ppo/seed{seed}", epochs, seed) for epochs in (2, 3) for seed in (0, 1)]
-    results = [read_result(write_run(f, seed=seed, ppo={"epochs": epochs})) for f, epochs, seed in places]
-    assert [group.label for group in compare(results).groups] == ["ppo", "ppo (ppo.epochs=3)"]
+    keys = "epochs", "max_gradient_norm", "target_kl", "value_coefficient"  # of which labels have three
+    results = [read_result(write_run(f, seed=k, ppo=dict.fromkeys(keys, n))) for f, n, k in places]
+    label = "ppo (ppo.epochs=3, ppo.max_gradient_norm=3.0, ppo.target_kl=3.0)"
+    assert [group.label for group in compare(results).groups] == ["ppo", label]
 
 
 def test_names_of_runs_come_from_their_folders(tmp_path):
@@ -124,19 +126,20 @@ def test_curves_are_means_over_what_all_runs_have(runs, found, tmp_path, monkeyp
     np.testing.assert_allclose(steps.values, [0.1, 0.6])
     for place, rates in enumerate((np.full((1, 5, 1), 0.1), found.scores(wide)[None])):
         assert steps.interval(place) == mean_of_runs(rates, np.full((1, 5, 1), 100.0)).interval()
-    nothing = found.learning_curve(plain, "greedy", "minutes")  # 2 to 4, 1 to 2 and 2/3 to 4/3 minutes
-    assert not len(nothing.places)
+    assert not len(found.learning_curve(plain, "greedy", "minutes").places)  # 2 to 4, 1 to 2, 2/3 to 4/3
     together = compared(*runs[5:7])
     curve = together.learning_curve(together.groups[0], "greedy", "minutes")
     assert set(curve.places) == {2.0}
     np.testing.assert_allclose(curve.values, 0.4)  # the first evaluation of one, the last of the other
-    (bar,) = drawn(together, monkeypatch)[1].collections
+    (bar,) = drawn(together, monkeypatch)[1].collections  # besides curve, point and both ends of the bar
     np.testing.assert_allclose(bar.get_segments(), [[(2.0, end) for end in curve.interval(0)]])
-    assert len(drawn(together, monkeypatch)[1].get_lines()) == 4  # curve, point, both ends of the bar
+    assert [line.get_markersize() for line in drawn(together, monkeypatch)[1].get_lines()] == [6, 5, 6, 6]
     paces = [write_run(tmp_path / f"{k}", (0.1, 0.5, 0.9), seed=k, speed=1000 - 200 * k) for k in (0, 1)]
-    uneven = compared(*paces)  # evaluated after 1, 2 and 3, and after 1.25, 2.5 and 3.75 minutes
+    write_evaluation(paces[0], 2900, 2.9, [match_of("greedy", 0.8)])
+    uneven, alone = compared(*paces), compared(paces[0])  # after 1, 2, 2.9, 3 and 1.25, 2.5, 3.75 minutes
+    assert alone.learning_curve(alone.groups[0], "greedy", "minutes").places.tolist() == [1, 2, 2.9, 3]
     panels = drawn(uneven, monkeypatch)
-    grids = [1e3, 2e3, 3e3], np.linspace(1.25, 3, 4)
+    grids = [1e3, 2e3, 2.9e3, 3e3], np.linspace(1.25, 3, 5)
     for axis, axes, places in zip(comparisons.AXES, panels, grids, strict=True):
         curve = uneven.learning_curve(uneven.groups[0], "greedy", axis)
         np.testing.assert_allclose(curve.places, places)
@@ -144,6 +147,7 @@ def test_curves_are_means_over_what_all_runs_have(runs, found, tmp_path, monkeyp
 
 
 def test_the_picture_names_everything_and_its_bands_are_the_intervals(found, monkeypatch):
+    monkeypatch.setattr(comparisons, "SERIES", ["red"])  # so that the second line has dashes
     panels = drawn(found, monkeypatch)
     figure, (legend,) = panels[0].figure, panels[0].figure.legends
     figure.draw_without_rendering()
@@ -152,6 +156,9 @@ def test_the_picture_names_everything_and_its_bands_are_the_intervals(found, mon
     for axes, unit in zip(panels, (TURNS, "minutes of training"), strict=True):
         assert (axes.get_xlabel(), axes.get_ylabel()) == (unit, "wins against greedy")
         assert (axes.get_xscale(), axes.get_xlim()[0]) == ("linear", 0)
+        assert axes.xaxis.get_major_formatter()(2e4) + axes.yaxis.get_major_formatter()(0.5) == "20k50%"
+        assert {line.get_alpha() for line in (*axes.get_xgridlines(), *axes.get_ygridlines())} == {0.3}
+        assert [line.get_linestyle() for line in axes.lines if not line.get_clip_on()] == ["-", "--"]
         assert legend.get_window_extent().y0 > axes.get_window_extent().y1
     for band, group in zip(panels[0].collections, found.groups, strict=True):
         _, _, low, high = found.learning_curve(group, "greedy", "steps")
@@ -160,9 +167,9 @@ def test_the_picture_names_everything_and_its_bands_are_the_intervals(found, mon
 
 
 def test_trainings_of_very_different_lengths_have_a_logarithmic_axis(tmp_path, monkeypatch):
-    first = write_run(tmp_path / "first")  # of two minutes
+    first = [write_run(tmp_path / f"first-seed{k}", seed=k, speed=1000 + 3000 * k) for k in (0, 1)]
     for speed, scale in ((9000, "linear"), (10000, "log"), (20000, "log"), (np.inf, "linear")):
-        panels = drawn(compared(first, write_run(tmp_path / f"{speed}/other", speed=speed)), monkeypatch)
+        panels = drawn(compared(*first, write_run(tmp_path / f"{speed}/other", speed=speed)), monkeypatch)
         assert [axes.get_xscale() for axes in panels] == ["linear", scale]
 
 
@@ -179,20 +186,18 @@ def test_tables(found):
 def test_the_runs_have_their_versions_machine_and_weights(written):
     names = ["comparison.md", "comparison.tex", "curves.svg", "runs.csv"]
     assert sorted(path.name for path in written.iterdir()) == names
-    of_machine = {key: value for key, value in START.items() if key != "steps"}
+    expected = {key: value for key, value in START.items() if key != "steps"} | {"weights": "a1" * 32}
     for row in rows((written / "runs.csv").read_text()):
-        assert {key: row[key] for key in of_machine} == of_machine
-        assert row["weights"] == "a1" * 32
-    for ending in ("md", "tex"):
-        assert "a1a1a1a1a1a1" in (written / f"comparison.{ending}").read_text()
+        assert {key: row[key] for key in expected} == expected
+    assert all("a1a1a1a1a1a1" in (written / f"comparison.{end}").read_text() for end in ("md", "tex"))
 
 
 def test_formats_of_pictures(runs, tmp_path):
-    for folder, form in (("png", "png"), ("pdf", "pdf"), ("again", "pdf")):
-        assert main([str(runs[0]), "--out", str(tmp_path / folder), "--figures", form]) == 0
-    with Image.open(tmp_path / "png" / "curves.png") as picture:
+    for folder, form in (("a/b", "png"), ("a", "pdf"), ("a/b", "pdf")):
+        assert main([str(runs[0]), "--out", f"{tmp_path / folder}", "--figures", form, "--overwrite"]) == 0
+    with Image.open(tmp_path / "a" / "b" / "curves.png") as picture:
         assert round(picture.info["dpi"][0]) == 300
-    first, again = ((tmp_path / name / "curves.pdf").read_bytes() for name in ("pdf", "again"))
+    first, again = ((tmp_path / name / "curves.pdf").read_bytes() for name in ("a", "a/b"))
     assert first.startswith(b"%PDF")
     assert first == again
 
@@ -201,8 +206,7 @@ def test_the_command_prints_every_format(runs, capsys):
     for form in ("text", "markdown", "latex", "csv"):
         assert cli.main(["compare", *map(str, runs), "--format", form]) == 0
         said = capsys.readouterr().out
-        assert "wide" in said
-        assert "greedy" in said
+        assert all(word in said for word in ("wide", "greedy"))
         assert ("60.0%" in said) == (form in ("text", "markdown"))
 
 
@@ -211,14 +215,12 @@ def test_several_opponents_and_odd_names(tmp_path, capsys):
     opponents, name = ("greedy", EXTREME), r"$\alpha_{$"
     folders = [write_run(tmp_path / f"{name}-seed{k}", (0.1, 0.2 * k), opponents, seed=k) for k in range(3)]
     assert main([*map(str, folders), "--out", str(tmp_path / "out"), "--format", "csv"]) == 0
-    greedy, extreme, together = rows(capsys.readouterr().out)
-    assert [row["against"] for row in (greedy, extreme, together)] == [*opponents, "all of them"]
-    wins = [float(row["wins"]) for row in (greedy, extreme, together)]
-    assert wins == pytest.approx([0.2, 1.0, 0.6])
-    texts = ElementTree.parse(tmp_path / "out" / "curves.svg").getroot().itertext()
-    assert any(name in text for text in texts)
+    found = rows(capsys.readouterr().out)
+    assert [row["against"] for row in found] == [*opponents, "all of them"]
+    assert [float(row["wins"]) for row in found] == pytest.approx([0.2, 1.0, 0.6])
+    assert name in "\n".join(ElementTree.parse(tmp_path / "out" / "curves.svg").getroot().itertext())
     # Runs count as wholes, and points against different opponents are not put together.
-    assert (float(together["lowest"]), float(together["highest"])) == pytest.approx((0.5, 0.7))
+    assert [float(found[2][end]) for end in ("lowest", "highest")] == pytest.approx([0.5, 0.7])
     assert main([*map(str, folders), "--metric", "score_difference", "--format", "csv"]) == 0
     assert [row["against"] for row in rows(capsys.readouterr().out)] == [*opponents]
 
@@ -232,15 +234,15 @@ def test_nmbr9_counts_points(runs):
 
 
 def test_other_trainings_are_compared(tmp_path, capsys):
-    for name, policy in (("mine", lambda game: int(game.legal_actions()[-1])), ("other", "greedy")):
+    for name, policy in (("a", lambda game: int(game.legal_actions()[-1])), ("b", "greedy")):
         for seed in (0, 1):
             evaluations = [(1000, 1.5, [play_matches(policy, "random", games=2, seed=seed)])]
             write_training(tmp_path, name, evaluations=evaluations, seed=seed, configuration={"rate": 0.1})
     assert cli.main(["compare", *map(str, sorted(tmp_path.iterdir()))]) == 0
     lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines() if "random" in line]
-    assert lines[:2] == [["mine", "random", "2"], ["other", "random", "2"]]
-    results = map(read_result, tmp_path.iterdir())
-    assert {(result.name, result.algorithm) for result in results} == {("mine", "mine"), ("other", "other")}
+    assert lines[:2] == [["a", "random", "2"], ["b", "random", "2"]]
+    read = {(one.name, one.algorithm, one.starts[0]["steps"]) for one in map(read_result, tmp_path.iterdir())}
+    assert read == {("a", "a", 0), ("b", "b", 0)}
 
 
 def test_wrong_arguments_of_other_trainings_are_errors(tmp_path):
@@ -248,10 +250,10 @@ def test_wrong_arguments_of_other_trainings_are_errors(tmp_path):
     refused: list[tuple[str, dict]] = [
         ("none", {"evaluations": []}),
         ("nmbr9, patchwork", {"evaluations": [(1, 1.0, [patchwork, nmbr9])]}),
-        ("step 1 follows", {"evaluations": [(2, 1.0, [patchwork]), (1, 2.0, [patchwork])]}),
+        ("step 1 follows", {"evaluations": [(1, 1.0, [patchwork]), (1, 2.0, [patchwork])]}),
         ("matches", {"evaluations": [(1, 1.0, [patchwork]), (2, 2.0, [])]}),
         ("name", {"name": ""}),
-        ("seed", {"seed": -1}),
+        (f"seed is {2**64}; allowed are 0 to {2**64 - 1}", {"seed": 2**64}),
         ("JSON", {"configuration": {"rate": float("nan")}}),
     ]
     for word, changes in refused:
@@ -268,8 +270,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     assert sorted(files) == sorted((tmp_path / "results").iterdir())
     assert all(file.stat().st_size < 10_000 for file in files)
     assert main([*map(str, files), "--out", str(tmp_path / "out")]) == 0
-    for path in written.iterdir():
-        assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
+    assert all(path.read_bytes() == (tmp_path / "out" / path.name).read_bytes() for path in written.iterdir())
     result = read_result(files[5])
     assert repr(result) == "<RunResult: plain, seed 0, 2 evaluations>"
     assert write_result(result, tmp_path / "again" / "here").read_bytes() == files[5].read_bytes()
@@ -287,6 +288,7 @@ def test_a_run_that_was_resumed_elsewhere_has_all_versions(tmp_path):
     for starts, expected in (((START, later), "2.13.0, then 2.14.0"), ((), "not recorded")):
         found = compared(write_run(tmp_path / f"ppo{len(starts)}", starts=starts))
         assert rows(runs_table(found).csv())[0]["torch"] == expected
+        assert "improvement" not in comparisons.as_text(found, "text")
 
 
 def refused(capsys, *arguments):
@@ -298,14 +300,12 @@ def refused(capsys, *arguments):
 
 def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
     first = runs[0]
-    short, variant, game = (write_run(tmp_path / name) for name in ("short", "variant", "game"))
+    short, variant = (write_run(tmp_path / name) for name in ("short", "variant"))
     write_evaluation(short, 3000, 3.0, [match_of("greedy", 0.5, games=20)])
     write_evaluation(variant, 3000, 3.0, [match_of("greedy", 0.5, variant="2014")])
-    config = game / "config.yaml"
-    config.write_text(config.read_text().replace("game: patchwork", "game: nmbr9"))
-    new = write_run(tmp_path / "new", ())
+    game = write_run(tmp_path / "game", game="nmbr9", ppo={"points": 1})
+    new, half = (write_run(tmp_path / name, rates) for name, rates in (("new", ()), ("half", (0.5,))))
     other = write_run(tmp_path / "other", opponents=("random", "greedy"))
-    unfinished = write_run(tmp_path / "unfinished", (0.5,))
     for arguments, message in (
         ([tmp_path / "none"], f"there is no run {tmp_path / 'none'}"),
         ([first, new], "has no evaluation yet"),
@@ -313,10 +313,10 @@ def test_runs_that_cannot_be_compared_are_refused(runs, tmp_path, capsys):
         ([first, other], "'random', 'greedy'; give those to compare with --against"),
         ([first, other, "--against", "random"], "no match against 'random' in its last evaluation, but 'g"),
         ([first, short], f"number of games against greedy: {first} has 100; {short} has 20"),
-        ([first, unfinished], f"{unfinished} was last evaluated after 1,000 of 2,000 steps"),
+        ([first, half], f"{half} was last evaluated after 1,000 of 2,000 steps"),
         ([first, variant], "the same variant of the game"),
         ([first, game], f"the same game: {first} has 'patchwork'; {game} has 'nmbr9'"),
-        ([first, first], "are not independent samples: both have seed 0"),
+        ([first, runs[1], first], "are not independent samples: both have seed 0"),
     ):
         assert message in refused(capsys, *arguments)
     assert main([str(first), str(other), "--against", "greedy"]) == 0
@@ -330,7 +330,7 @@ def test_damaged_files_of_results_are_refused(runs, tmp_path, capsys):
         ({"seed": -1}, "is damaged: seed"),
         ({"name": "a\nb"}, "is damaged: name"),
         ({"game": "chess"}, "game is 'chess'; known are patchwork, nmbr9"),
-        ({"evaluations": []}, "has no evaluation yet"),
+        ({"evaluations": []}, f"{path} has no evaluation yet"),
         ({"evaluations": sound["evaluations"][::-1]}, "evaluation of step 1000 follows that of step 2000"),
     ):
         path.write_text(json.dumps(sound | change))
