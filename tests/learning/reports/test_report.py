@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 import shutil
 from dataclasses import asdict
 from functools import cache
@@ -17,13 +18,15 @@ from patchwork_env.learning.evaluation.records import EVALUATION_FORMAT as FORMA
 from patchwork_env.learning.evaluation.records import EVALUATION_VERSION as VERSION
 from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.evaluation.results import sample_games
-from patchwork_env.learning.reports.charts import MOST_POINTS
+from patchwork_env.learning.reports import run_page
+from patchwork_env.learning.reports.charts import MOST_POINTS, SERIES, SERIES_ON_DARK
 from patchwork_env.learning.runs.folder import evaluation_files
 from tests.learning.reports.pages import Page, check_nothing_has_to_be_loaded
 from tests.learning.reports.test_charts import marks
 
 OPPONENTS = ("random", "greedy")
 LAST = "evaluations/step_0000003000.json"
+EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
 
 
 @cache
@@ -36,11 +39,11 @@ def write_run(folder, opponents=OPPONENTS, iterations=30, evaluations=2, game="p
     (folder / "evaluations").mkdir(parents=True)
     settings = PpoConfig(**config).model_copy(update={"game": game})
     (folder / "config.yaml").write_text(dump_config(settings))
-    figures = {"games/score": -1.0, "time/steps_per_second": 9}
+    figures = {"games/score": -1.0, "games/win_rate": 0.25, "league/snapshots": 2, "time/steps_per_second": 9}
     with (folder / "metrics.jsonl").open("w") as file:
         for k in range(iterations):
-            line = {"steps": 100 * k, "minutes": k / 2, "losses/loss": 1 / (k + 1)} | figures
-            file.write(json.dumps(line) + "\n")
+            line = {"steps": 100 * k, "minutes": k / 2, "losses/loss": 1 / (k + 1), "evaluation/x": 1}
+            file.write(json.dumps(line | figures) + "\n")
     for k in range(1, evaluations + 1):
         steps = 100 * k * iterations // evaluations
         write_evaluation(folder, steps, [match(opponent, k, game) for opponent in opponents])
@@ -83,16 +86,19 @@ def report(folder, run):
 
 
 def test_a_page_is_complete_and_loads_nothing(run, page):
-    for text in ("walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes"):
-        assert text in page.text
-    assert "a machine" in page.text
+    told = "walnut", "A run to look at.", "ppo", "3,000 of 6,000", "not finished", "15.0 minutes", "a machine"
+    assert [text for text in told if text not in page.text] == []
     assert page.source.startswith("<!DOCTYPE html>")
     assert f"<pre>{html.escape((run / 'config.yaml').read_text())}</pre>" in page.source
     page.check_titles("games won, over steps", "games won, over minutes", "score difference", "empty cells")
     page.check_titles("loss", "score", "steps per second", "buttons spent")
     for chart in page.source.split("</figure>")[:2]:
         assert [text for _, _, text in marks(chart, "end")[:-1]] == ["0%", "20%", "40%", "60%", "80%", "100%"]
-    assert "greedy: 50% (" in page.source  # against itself it wins one game of every pair
+    parts = "greedy: 50% (", "win rate: 25% at 0 steps", '</tr>\n  <tr><td class="left">random'
+    assert [part for part in parts if part not in page.source] == []  # greedy wins half against itself
+    headings = ["Strength", "Win rates", "Games of the evaluations", "Self-play", "League", "Losses", "Speed"]
+    assert re.findall("<h2>(.*?)</h2>", page.source) == [*headings, "Sample games", "Configuration"]
+    assert page.source.index(SERIES[0]) < page.source.index(SERIES_ON_DARK[0])
     check_nothing_has_to_be_loaded(page)
 
 
@@ -104,11 +110,12 @@ def test_strength_is_that_of_the_last_evaluation(run, page):
         row = f"{match.opponent} 3,000 8 {match.win_rate:.1%} {low:.1%} to {high:.1%} "
         assert row.replace(" ", "") in page.text.replace(" ", "")
         assert f"{match.score_difference:+.2f}" in page.text
+        assert f"{match.opponent}: {100 * match.sides['agent']['bonus_tile']:.3g}% at" in page.source
         for side in match.sides.values():
             assert f"{side['buttons_from_advancing']:.2f}" in page.text
 
 
-def test_sample_games(run, page, tower, tmp_path):
+def test_sample_games(run, page, tower, tmp_path, monkeypatch):
     of_tower = (tower, report(tmp_path, tower), "nmbr9", "NMBR 9")
     for folder, shown, game, title in ((run, page, "patchwork", "Patchwork"), of_tower):
         samples = last_evaluation(folder).sample_games
@@ -121,6 +128,8 @@ def test_sample_games(run, page, tower, tmp_path):
         assert shown.source.count(f"<title>{title}</title>") == len(OPPONENTS)
     games = page.text.partition("Sample games")[2]
     assert games.index("greedy against greedy") < games.index("greedy against random")
+    monkeypatch.setattr(run_page, "_MOST_PICTURES", 1)
+    assert report(tmp_path, run).source.count("<title>Patchwork</title>") == 1
 
 
 def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path):
@@ -129,10 +138,9 @@ def test_a_page_of_nmbr9_shows_scores_ties_and_tables(tower, tmp_path):
     assert "when starting" not in page.text
     for match in last_evaluation(tower).matches:
         low, high = match.score_intervals["agent"]
-        assert f"{match.score:.2f}" in page.text
-        assert f"{low:.2f} to {high:.2f}" in page.text
-    assert ", a tie" in page.text
-    assert "won by greedy" in page.text
+        assert f"{match.opponent}: {match.score:.4g} ({low:.4g} to {high:.4g}) at" in page.source
+        assert all(part in page.text for part in (f"{match.score:.2f}", f"{low:.2f} to {high:.2f}"))
+    assert all(words in page.text for words in (", a tie", "won by greedy"))
     page.check_titles("levels", "tiles on level 1", "games won, over steps", "score difference")
     check_nothing_has_to_be_loaded(page)
 
@@ -155,24 +163,21 @@ def test_runs_that_have_just_begun(tmp_path):
     page.check_titles("loss")
     expected = ("There is no evaluation yet", "There are no learning curves yet", "There are no sample games")
     for text in ('{"steps": 100, "minu', "", None):  # the first line is being written
-        (folder / "metrics.jsonl").unlink()
-        if text is not None:
-            (folder / "metrics.jsonl").write_text(text)
+        (folder / "metrics.jsonl").unlink() if text is None else (folder / "metrics.jsonl").write_text(text)
         page = report(tmp_path, folder)
         assert all(words in page.text for words in (*expected, " 0 of 1,000,000 ", " 0.0 minutes "))
-        (folder / "metrics.jsonl").touch()
 
 
 def test_values_that_are_not_finite_are_left_out(tmp_path):
-    folder = write_run(tmp_path / "run", evaluations=0, iterations=MOST_POINTS - 2)
+    folder = write_run(tmp_path / "run", ("greedy",), MOST_POINTS - 2, evaluations=1)
     with (folder / "metrics.jsonl").open("a") as file:
         for value in ("NaN", "Infinity"):
             file.write(f'{{"steps": 400, "minutes": 2, "losses/loss": {value}, "losses/other": {value}}}\n')
     page = report(tmp_path, folder)
-    assert "nan" not in page.source.lower()
-    assert "Infinity" not in page.source
+    assert re.findall("nan|infinity", page.source.lower()) == []
     assert "points are thinned" not in page.text
-    page.check_titles("loss")
+    page.check_titles("loss", "games won against greedy, over steps", "empty cells against greedy")
+    assert marks(page.source.partition("</figure>")[0], "end")[-2][2] == "100%"
     assert "<figcaption>other</figcaption>" not in page.source
 
 
@@ -185,13 +190,9 @@ def test_files_of_other_versions(run, tmp_path):
             del side["buttons_spent"]
         path.write_text(json.dumps(contents))
     assert report(tmp_path, folder).text.count("unknown") == 2
-    (folder / "config.yaml").write_text("unheard_of: 1\ntotal_steps: many\n")
+    (folder / "config.yaml").write_text("unheard_of: 2026-11-21\ntotal_steps: many\n")
     page = report(tmp_path, folder)
-    assert "unheard_of: 1" in page.text
-    assert "not stated" in page.text
-
-
-EVIL = "\"'><img src=x onerror=alert(1)></style></title></pre><script>alert(2)</script>&amp;{{ 7 * 7 }}"
+    assert all(words in page.text for words in ("unheard_of: 2026-11-21", "not stated"))
 
 
 def test_hostile_names_stay_text(run, tmp_path):
@@ -217,11 +218,10 @@ def test_hostile_names_stay_text(run, tmp_path):
 def assert_fails(capsys, arguments, *messages):
     capsys.readouterr()
     assert main([str(argument) for argument in arguments]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("patchwork-env report: ")
-    assert captured.err.count("\n") == 1
-    assert all(message in captured.err for message in messages)
+    printed, said = capsys.readouterr()
+    assert (printed, said.count("\n")) == ("", 1)
+    assert said.startswith("patchwork-env report: ")
+    assert all(message in said for message in messages)
 
 
 def test_folders_that_have_no_page(tmp_path, capsys):
