@@ -32,12 +32,12 @@ def run(tmp_path, match):
         copy_checkpoint(SHIPPED_FOLDER / "champion", folder / name)
     (folder / "config.yaml").write_text("game: patchwork\nalgorithm: td\ndescription: '```'\n")
     versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "an abacus"}
-    starts = versions | {"commit": "0ddba11"}, versions  # the last one made the final policy
+    starts = *2 * [versions | {"commit": "0ddba11"}], versions  # the last one made the final policy
     (folder / "versions.jsonl").write_text("".join(f"{json.dumps(start)}\n" for start in starts))
     (folder / "evaluations").mkdir()
     evaluation = {"format": EVALUATION_FORMAT, "version": EVALUATION_VERSION, "machine": "a slide rule"}
     evaluation |= {"steps": STEPS, "minutes": 3.0, "weights": WEIGHTS, "sample_games": []}
-    evaluation["matches"] = [match.as_dict() | {"opponent": "a|b # c", "win_rate": 0.625}]
+    evaluation["matches"] = [match.as_dict() | {"opponent": "a|b # c", "win_rate": 0.61237}]
     (folder / "evaluations" / f"step_{STEPS:010d}.json").write_text(json.dumps(evaluation))
     again = [one | {"win_rate": 0.5} for one in evaluation["matches"]]
     (folder / "evaluations" / "best.json").write_text(json.dumps(evaluation | {"matches": again}))
@@ -55,24 +55,24 @@ def publish(*words):
 
 
 @pytest.mark.parametrize("name", ["", "final", "best"])
-def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name):
+def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name, capsys):
     out = tmp_path / "out"
     assert publish(run / name, "ann/td", "--dry-run", out, "--license", "cc0-1.0") == 0
+    said = f"{out} has what would be published; {out / 'README.md'} is the page\n"
+    assert capsys.readouterr().out == said
     files = ["checkpoint.json", "weights.safetensors"]
     assert sorted(path.name for path in out.iterdir()) == ["README.md", *files]
-    for file in files:
-        assert (out / file).read_bytes() == (run / "final" / file).read_bytes()
+    assert all((out / file).read_bytes() == (run / "final" / file).read_bytes() for file in files)
     metadata, text = card(out)
     assert (metadata["license"], metadata["library_name"]) == ("cc0-1.0", "patchwork-env")
-    assert "patchwork" in metadata["tags"]
+    assert (metadata["tags"][-1], metadata["model-index"][0]["name"]) == ("patchwork", "td")
     (result,) = metadata["model-index"][0]["results"]
-    rate = 0.5 if name == "best" else 0.625
+    rate = 0.5 if name == "best" else 0.6124
     assert result["metrics"] == [{"type": "win_rate", "value": rate, "name": "win rate"}]
     assert result["dataset"]["name"] == "4 games against a|b # c"
     assert rf"| a\|b # c | 4 | {rate:.1%} |" in text
     assert all(code in text for code in ('agents.load("hf:ann/td")', "pip install '.[hub]'"))
-    assert f"in {STEPS:,} steps" in text
-    assert "from both seats, on a slide rule." in text
+    assert all(words in text for words in (f"in {STEPS:,} steps", "from both seats, on a slide rule."))
     assert ("as the best of its run, so its results" in text) == (name == "best")
     for line in ("Commit: c0ffee", f"Weights: SHA-256 `{WEIGHTS}`", "Machine: an abacus", "Algorithm: td"):
         assert f"- {line}\n" in text
@@ -94,7 +94,7 @@ def test_a_checkpoint_outside_of_a_run_has_its_own_record(run, tmp_path):
     for place in (run / "kept" / "policy", tmp_path / "final"):
         copytree(run / "final", place)
         assert publish(place, "ann/td", "--dry-run", tmp_path / "out", "--overwrite") == 0
-        assert "total_steps: 135000000" in card(tmp_path / "out")[1]
+        assert "\nseed: 1\ntotal_steps: 135000000\n" in card(tmp_path / "out")[1]
 
 
 def test_the_page_says_what_is_needed_and_how_long_it_learned(run):
