@@ -34,7 +34,7 @@ def test_what_was_compiled_is_counted(monkeypatch, capsys):
     monkeypatch.setattr(command, "_use", use)
     monkeypatch.setattr(progress, "_is_terminal", lambda: True)
     assert command.main([]) == 0
-    printed, line = capsys.readouterr()
-    assert printed.startswith(f"{len(games)} kernels compiled in ")
+    said, line = capsys.readouterr()
+    assert said.removeprefix(f"{len(games)} kernels compiled in ")[1:] == " seconds; the others were ready\n"
     assert line.endswith(" \r")  # it is cleared
     assert {"patchwork", "nmbr9"} <= set(games)

@@ -61,7 +61,7 @@ def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
 
 
 def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
-    for words in ("greedy --against", "greedy --against random --sprt 0 strong"):
+    for words in ("greedy", "greedy --against", "greedy --against random --sprt 0 strong"):
         with pytest.raises(SystemExit) as end:
             evaluate.main(words.split())
         assert end.value.code == 2

@@ -78,8 +78,7 @@ def test_every_iteration_and_evaluation_has_its_metrics(finished):
     lines = metrics_of(finished)
     iterations = [line for line in lines if "losses/policy_loss" in line]
     assert [line["steps"] for line in iterations] == list(range(64, STEPS + 1, STEPS_PER_ITERATION))
-    assert any("games/score" in line for line in iterations)
-    assert any("league/snapshots" in line for line in iterations)
+    assert {"games/score", "league/snapshots"} <= set().union(*iterations)
     evaluated = [line["steps"] for line in lines if "evaluation/win_rate_against_random" in line]
     assert evaluated == [256, 512, 640]
 
@@ -202,8 +201,9 @@ def test_an_error_leaves_no_folder(config, tmp_path, capsys, override, message):
 
 def test_list(capsys):
     assert train.main(["--list"]) == 0
-    listed = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
-    assert listed == [[path.stem, load_config(path).description] for path in sorted(CONFIGS.glob("*.yaml"))]
+    listed = capsys.readouterr().out.splitlines()
+    configs = {path.stem: load_config(path).description for path in sorted(CONFIGS.glob("*.yaml"))}
+    assert listed == [f"{name:<{max(map(len, configs))}}  {text}" for name, text in configs.items()]
 
 
 def test_every_key_has_a_description():
