@@ -193,9 +193,6 @@ def test_torchrl_reads_recordings(options, root, tmp_path, monkeypatch):
         assert np.array_equal(steps["next", "reward"][:, 0], episode.rewards)
 
 
-# --- errors and interrupts ----------------------------------------------------------------------------------
-
-
 def test_ids_that_minari_could_not_find_are_refused(root):
     before = files(root)
     texts = ["", "name", "a/b/", "../name-v0", "/name-v0", "data/name-v0", "aa//name-v0", "n" * 300 + "-v0"]
@@ -243,9 +240,6 @@ def test_failures_and_interrupts_leave_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         record("random", 3, "some/deep/name-v0", root=tmp_path, progress=stop)
     assert not [*filter(Path.is_file, tmp_path.rglob("*"))]
-
-
-# --- the command --------------------------------------------------------------------------------------------
 
 
 def test_the_command_records_what_the_function_does(tmp_path, monkeypatch, capsys):
