@@ -192,8 +192,8 @@ def play_gauntlet(
         games: The most games against each member, for a trial; None for the numbers of the protocol.
         skip: The specs of members to leave out; the result names them.
         workers: See :func:`~patchwork_env.learning.evaluation.matches.play_matches`.
-        folder: The folder that stores the games of any number of agents; a second call resumes. It knows
-            an agent that is no text by its name alone.
+        folder: The folder that stores the games of any number of agents; a second call resumes. Of
+            an agent that is an object, it knows only the name.
         progress: See :func:`~patchwork_env.learning.evaluation.matches.play_all`.
 
     Raises:
