@@ -8,7 +8,7 @@ it also keeps the figures of docs/measure/results.md and draws the curves of eac
 
 import argparse
 import sys
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[1]
 UNITS = {"win_rate": "share", "score": "points"}
 GAMES = 1000
 """The number of games of the last evaluation against each opponent."""
+LEAST_RUNS = 3
+"""The fewest runs of a configuration in the tables."""
 
 
 class Task(NamedTuple):
@@ -103,7 +105,9 @@ def takes_part(result: RunResult, task: Task) -> bool:
 
 
 def comparisons(results: Sequence[RunResult]) -> list[tuple[Task, Comparison]]:
-    """The comparison of each task that any run takes part in."""
+    """The comparison of each task that any run takes part in, without rows that have too few runs so far."""
+    runs_of = Counter(result.name for result in results)
+    results = [result for result in results if runs_of[result.name] >= LEAST_RUNS]
     found = [(task, [one for one in results if takes_part(one, task)]) for task in TASKS]
     return [
         (task, strongest_first(compare(runs, against=[task.opponent], metric=task.metric)))

@@ -84,3 +84,4 @@ def test_figures_are_those_of_the_results():
     for task, comparison in comparisons(read_results(RESULTS)):
         found |= figures_of(task, comparison)
     assert found == known
+    assert [len(comparisons([result_with(run) for run in range(count)])) for count in (2, 3)] == [0, 1]
