@@ -214,6 +214,13 @@ def test_all_placements_but_dominated_ones_are_listed_by_their_estimated_gains()
     assert min(seen.values()) > 80, seen
 
 
+def patches_of(game, player):
+    """Return the times, sizes and gains of all patches that are left, counted."""
+    marks = sum(mark > game.positions[player] for mark in INCOME_SPACES)
+    left = (PATCHES[patch] for patch in game.circle)
+    return Counter((p.time, p.size, 2 * p.size + p.income * marks - p.buttons - p.time) for p in left)
+
+
 def test_no_play_gains_more_than_the_upper_bound():
     rng, prospects = random.Random(9), np.zeros(2, PROSPECTS)
     for _ in range(60):
@@ -223,6 +230,9 @@ def test_no_play_gains_more_than_the_upper_bound():
             most = []
             for player in range(2):
                 write_prospects(game.state, 0, player, False, prospects, player)
+                lists = (prospects[name][player].tolist() for name in ("times", "sizes", "gains"))
+                listed = [*zip(*lists, strict=True)][: prospects["num_patches"][player]]
+                assert Counter(listed) <= patches_of(game, player)
                 most.append(most_gain(game.state, 0, player, prospects[player]))
             rest, spent = game.clone(), [0, 0]
             while not rest.is_over:
@@ -271,6 +281,18 @@ def key_of(game):
     return key.tobytes()
 
 
+def facts_of(game):
+    """Return the facts that a key has about the two players, by its description."""
+    prospects, facts = np.zeros(2, PROSPECTS), []
+    for player, own in enumerate(prospects):
+        write_prospects(game.state, 0, player, False, prospects, player)
+        dead = -1 if own["squares"] else min(own["num_dead"], own["specials"])
+        facts += [own["empty" if own["squares"] else "live"].tolist(), dead]
+        income = game.incomes[player] if game.positions[player] < LAST_SPACE else 0
+        facts += [min(game.buttons[player], own["spending"]), income]
+    return facts
+
+
 def slightly_changed(game, rng):
     """Return the same position with other buttons, another income, or other covered cells."""
     states, player, change = game.state.copy(), rng.randrange(2), rng.randrange(8)
@@ -298,10 +320,12 @@ def test_positions_under_one_key_gain_the_same():
             states = game.state.copy()
             states[name] ^= 1
             assert key_of(game) != key_of(Game.unchecked(states)), name
+        are_alike = key_of(game) == key_of(other)
+        assert are_alike == (facts_of(game) == facts_of(other))
         is_new_square = any(engine.has_square(other.state, 0, player) for player in range(2))
         if game.is_over or game == other or (is_new_square and other.bonus_owner is None):
             continue
-        if key_of(game) == key_of(other):
+        if are_alike:
             with suppress(TooLargeError):
                 assert gain(game) == gain(other)
                 alike[sum((game.quilt(player) ^ other.quilt(player)).sum() for player in range(2))] += 1
