@@ -89,6 +89,9 @@ def test_a_move_with_a_proved_win_has_probability_1():
         assert (best.win, best.exact) == (1.0, False)
         assert best.margin > 5
         assert best.visits > 100
+    search, most = agent.workspace(), agent.limits.to_solve
+    search._begin(game.state, 0)
+    assert [search._solve(game, quilts) for quilts in (1, most - 1, most)] == [False, True, False]
 
 
 @pytest.mark.parametrize(("seed", "turns_left"), [(3, 30), (5, 9), (6, 16)])
@@ -207,8 +210,9 @@ def test_threads_grow_one_tree_together():
             play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
     reset_search(tree, search.work, search.evaluator, game.state, 0)
-    tree.edges["child"][: tree.nodes[ROOT]["count"]] = OPENING
-    assert grow(tree, search.work, search.evaluator, 9, 10_000, False, 0), "it waits for the other threads"
+    for lock, child in (1, NOTHING), (0, OPENING):
+        search.work.lock[0], tree.edges["child"][: tree.nodes[ROOT]["count"]] = lock, child
+        assert grow(tree, search.work, search.evaluator, 9, 10_000, False, 0), "it waits for another thread"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that interrupt")
@@ -413,7 +417,8 @@ def test_a_move_of_the_solver_that_the_value_left_out_gets_the_last_edge():
 
 def test_budgets_are_kept(monkeypatch):
     """The clock advances by a second when it is read, and by five during every attempt of the solver."""
-    game, read = Game(seed=3), iter(range(999)).__next__
+    game, read, compiled = Game(seed=3), iter(range(999)).__next__, []
+    monkeypatch.setattr(module.Search, "compile", lambda search: compiled.append(search))
     lines = champion(nodes=40).search(game)
     assert sum(line.visits for line in lines) == 39  # the root is a node, too
     for turns_left in (40, 12):
@@ -429,6 +434,8 @@ def test_budgets_are_kept(monkeypatch):
             think(game)
             assert agent.workspace().tree.nodes[ROOT]["visits"] == 128 * blocks
         assert len(list(agent.deepen(game))) == results
+        assert compiled.pop() is agent.workspace()  # before the time of the first move begins
+    assert not compiled
 
 
 @pytest.fixture(scope="module")
