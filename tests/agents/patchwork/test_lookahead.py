@@ -10,6 +10,7 @@ from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, successors_of
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.observation import SLICES
 from tests.agents.positions import many_states, play_forced
 
 
@@ -55,8 +56,12 @@ def test_an_empty_batch_and_arrays_that_are_no_observations():
     assert len(empty.places) == 0
     random = np.random.default_rng(0)
     observations = torch.from_numpy(random.uniform(-1, 2, (64, 307)).astype(np.float32))
-    rows, actions = torch.arange(64).repeat_interleave(30), torch.arange(0, 1920) % 2026
-    assert successors_of(observations, rows, actions, torch.zeros(1920)).successor_values.isfinite().all()
+    actions = torch.from_numpy(np.sort(random.integers(2026, size=(64, 30)), axis=1)).flatten()
+    found = successors_of(observations, torch.arange(64).repeat_interleave(30), actions, torch.zeros(1920))
+    assert found.successor_values.isfinite().all()
+    has_special_patch = observations[:, SLICES["players"]][:, 1] > 0.5
+    assert len(found.places) > 20
+    assert not has_special_patch[found.places // NUM_KINDS].any()
 
 
 @pytest.mark.parametrize("factor", [0, 5])

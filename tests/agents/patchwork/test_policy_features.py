@@ -17,7 +17,8 @@ from patchwork_env.agents.patchwork.policy.features import (
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, NUM_ACTIONS
-from patchwork_env.patchwork.state import NOBODY
+from patchwork_env.patchwork.observation import read_observation
+from patchwork_env.patchwork.state import NOBODY, empty_states
 from tests.agents.positions import many_states, with_short_circles
 
 
@@ -59,3 +60,10 @@ def test_arrays_that_are_no_observations_have_finite_features():
     rows = torch.arange(200).repeat_interleave(2026)
     features = features_of(observations, rows, torch.arange(2026).repeat(200), offers=True)
     assert all(torch.isfinite(part).all() for part in features)
+    states, kinds = empty_states(200), np.arange(NUM_KINDS)
+    for i, observation in enumerate(observations.numpy()):
+        read_observation(observation, states, i)
+    for found, state in zip(features.kinds.any(2).tolist(), states, strict=True):
+        possible = kinds == 4 if state["pending_special"] else kinds <= min(state["num_patches"], 3)
+        assert found == possible.tolist()
+    assert 50 < states["pending_special"].sum() < 150
