@@ -73,6 +73,9 @@ def test_the_last_tile_goes_where_it_brings_most(weights):
     levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
     for agent in agents_of(weights):
         assert engine.level_of(game.state, 0, agent.act(game)) == max(levels)
+    (lines,) = ChampionAgent(weights).deepen(game)
+    assert lines[0][1:] == (1, game.scores()[0] + game.digit * max(levels), True)
+    assert [line.score for line in lines] == sorted((line.score for line in lines), reverse=True)
 
 
 def test_search_is_stronger_than_its_value():
@@ -149,6 +152,7 @@ def test_analyses_are_reproducible_and_change_nothing():
     for lines in first:  # a placement that is dropped keeps its difference to the first one
         assert len({line.score for line in lines}) > 1
         assert lines[0].score == pytest.approx(champion.expected_scores(game)[game.current_player], abs=20)
+        assert lines[1:] == sorted(lines[1:], key=lambda line: -line.score)
         for line in lines:
             score = then.setdefault((line.action, line.visits), line.score)
             assert line.score - lines[0].score == pytest.approx(score - then[lines[0].action, line.visits])
