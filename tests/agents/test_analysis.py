@@ -66,11 +66,8 @@ def test_figures_come_from_the_search_or_the_value():
 
 def test_no_move_looks_better_than_the_first_by_luck():
     first = Line(7, 50, 1.0, 0.6, False, (7,))
-    lucky, proven, worse = (
-        first._replace(visits=3, win=0.9),
-        first._replace(win=1.0, exact=True),
-        first._replace(win=0.4),
-    )
+    lucky, worse = first._replace(visits=3, win=0.9), first._replace(win=0.4)
+    proven = first._replace(win=1.0, exact=True)
     assert without_luck([first, lucky, proven, worse]) == [first, lucky._replace(win=0.6), proven, worse]
     assert without_luck([]) == []
 

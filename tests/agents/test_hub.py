@@ -115,21 +115,16 @@ def test_cached_checkpoints_need_no_network(server, monkeypatch):
     assert len(server.requests) == asked
 
 
+NO_CHECKPOINT = "is not a checkpoint of this library: "
 REFUSED = {
     "nobody": (FileNotFoundError, "has no repository 'ann/nobody', or it is private and HF_TOKEN gives no"),
     "private": (FileNotFoundError, "has no repository 'ann/private', or it is private and HF_TOKEN gives no"),
     "gated": (FileNotFoundError, "hf:ann/gated requires a request for access: see http.*/ann/gated"),
     "champion@v9": (FileNotFoundError, "hf:ann/champion has no revision 'v9'"),
-    "empty": (
-        FileNotFoundError,
-        "hf:ann/empty is not a checkpoint of this library: it has no checkpoint.json",
-    ),
-    "half": (FileNotFoundError, "hf:ann/half is not a checkpoint of this library: it has no weights.safeten"),
-    "foreign": (
-        ValueError,
-        "hf:ann/foreign is not a checkpoint of this library: checkpoint.json does not desc",
-    ),
-    "damaged": (ValueError, "hf:ann/damaged is not a checkpoint of this library: checkpoint.json is damaged"),
+    "empty": (FileNotFoundError, f"hf:ann/empty {NO_CHECKPOINT}it has no checkpoint.json"),
+    "half": (FileNotFoundError, f"hf:ann/half {NO_CHECKPOINT}it has no weights.safeten"),
+    "foreign": (ValueError, f"hf:ann/foreign {NO_CHECKPOINT}checkpoint.json does not desc"),
+    "damaged": (ValueError, f"hf:ann/damaged {NO_CHECKPOINT}checkpoint.json is damaged"),
     "odd": (ValueError, "the policy of .* is 'oracle'; those of patchwork that this library plays: "),
     "large": (ValueError, "checkpoint.json of hf:ann/large has 1,048,577 bytes; at most 1,048,576 are"),
     "torn": (ValueError, "weights.safetensors does not hold the weights"),

@@ -38,12 +38,10 @@ def test_a_name_gives_a_repository_and_a_revision(monkeypatch, name, repository,
     ],
 )
 def test_other_names_are_refused(name):
-    with pytest.raises(
-        ValueError, match="is not a name on the Hugging Face Hub; write hf:owner/name@revision"
-    ):
-        agents.load(name)
-    with pytest.raises(ValueError, match="is not a name on the Hugging Face Hub"):
-        load_player(name)
+    message = "is not a name on the Hugging Face Hub; write hf:owner/name@revision"
+    for load in (agents.load, load_player):
+        with pytest.raises(ValueError, match=message):
+            load(name)
 
 
 def test_names_on_the_hub_are_not_modules():

@@ -22,7 +22,7 @@ from patchwork_env.games import rules_of
 from patchwork_env.integrations.sb3.policy import PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 
-SIZES = {"width": 16, "depth": 1, "channels": 4}
+SIZES, UNITS = {"width": 16, "depth": 1, "channels": 4}, {"pi": [24, 8], "vf": [9]}
 
 
 def save_model(path, policy=PatchworkPolicy, game="patchwork", **policy_kwargs):
@@ -65,12 +65,7 @@ def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STOR
     [
         (PatchworkPolicy, "patchwork", {"network": SIZES}, PolicyAgent),
         (PatchworkPolicy, "nmbr9", {"network": {"width": 16, "depth": 1}}, PolicyAgent),
-        (
-            "MlpPolicy",
-            "patchwork",
-            {"net_arch": {"pi": [24, 8], "vf": [9]}, "activation_fn": torch.nn.ReLU},
-            MlpAgent,
-        ),
+        ("MlpPolicy", "patchwork", {"net_arch": UNITS, "activation_fn": torch.nn.ReLU}, MlpAgent),
         ("MlpPolicy", "patchwork", {}, MlpAgent),
     ],
 )
@@ -158,29 +153,24 @@ def test_files_of_another_kind(saved, tmp_path):
 def test_perceptrons_of_another_kind(tmp_path):
     path = tmp_path / "model.zip"
     save_model(path, "MlpPolicy", net_arch=[8], activation_fn=torch.nn.GELU)
-    with pytest.raises(
-        ValueError, match=r"GELU'>\" and .*; allowed are ReLU or Tanh, and None; .*with MaskablePPO.load"
-    ):
+    message = r"GELU'>\" and .*; allowed are ReLU or Tanh, and None; .*with MaskablePPO.load"
+    with pytest.raises(ValueError, match=message):
         agents.load(path)
     save_model(path, "MlpPolicy", net_arch=[8])
     wrong = change(path, tmp_path / "wrong.zip", weights=lambda t: t.pop("action_net.bias"))
-    with pytest.raises(
-        ValueError, match=r"an MlpPolicy of Patchwork with \[8\] units: 'action_net.bias' does"
-    ):
+    message = r"an MlpPolicy of Patchwork with \[8\] units: 'action_net.bias' does"
+    with pytest.raises(ValueError, match=message):
         agents.load(wrong)
 
 
 def test_policies_that_see_other_observations(tmp_path):
     """Their weights have the right shapes, but expect inputs in another order or of another size."""
     path = tmp_path / "model.zip"
-    named = gymnasium.make("patchwork_env:Patchwork-v0", observation="dict")
+    named, flat = (gymnasium.make("patchwork_env:Patchwork-v0", observation=o) for o in ("dict", "flat"))
     for policy, env in (
         ("MultiInputPolicy", named),
         ("MlpPolicy", gymnasium.wrappers.FlattenObservation(named)),
-        (
-            "MlpPolicy",
-            gymnasium.wrappers.NormalizeObservation(gymnasium.make(named.spec, observation="flat")),
-        ),
+        ("MlpPolicy", gymnasium.wrappers.NormalizeObservation(flat)),
     ):
         MaskablePPO(policy, env, device="cpu", policy_kwargs={"net_arch": [8]}).save(path)
         with pytest.raises(ValueError, match=r"the policy sees .*, not flat observations of Patchwork"):

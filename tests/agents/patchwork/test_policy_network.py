@@ -8,9 +8,7 @@ from torch.nn import functional
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import NetworkEvaluator
 from patchwork_env.agents.patchwork.policy import network as policy_network
-from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, circles_of
-from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.components import NUM_PATCHES
+from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork.observation import LAYOUT
 from patchwork_env.patchwork.state import NOBODY
 from tests.agents.positions import many_states
@@ -63,32 +61,16 @@ def test_values_alone_and_entropies_are_those_of_the_whole_policy(network, state
     np.testing.assert_allclose(entropies[legal.counts == 1], 0, atol=1e-6)
 
 
-def test_the_circle_is_read_from_observations(states):
-    inputs, _ = PatchworkNetwork.encode(states)
-    assert (circles_of(inputs.observations) == torch.from_numpy(_circle(states))).all()
-
-
-def _circle(states):
-    """Index + 1 of the patches of each circle, then zeros."""
-    present = np.arange(NUM_PATCHES) < states["num_patches"][:, None]
-    return np.where(present, states["circle"][:, :NUM_PATCHES].astype(np.int64) + 1, 0)
-
-
 def test_windows_are_the_convolution_of_the_quilt_within_walls(network, states):
     if not network.config.channels:
         pytest.skip("this network has no windows")
-    quilts = torch.from_numpy(np.array([_own_quilt(states, i) for i in range(0, len(states), 3)]))
+    quilts = PatchworkNetwork.encode(states[::3])[0].observations[:, :81].view(-1, 9, 9)
     walled = functional.pad(quilts[:, None], (1, 5, 1, 5), value=1.0)
     with torch.inference_mode():
         expected = network.window(walled).flatten(2)
         matrix, walls, _ = network._map_factors()
         windows = (quilts.flatten(1) @ matrix + walls).view_as(expected)
         np.testing.assert_allclose(windows, expected, rtol=1e-5, atol=1e-5)
-
-
-def _own_quilt(states, i):
-    game = Game.from_state(states, i)
-    return game.quilt(game.current_player).astype(np.float32)
 
 
 def test_a_batch_is_evaluated_one_by_one_and_may_be_empty(network, states):
