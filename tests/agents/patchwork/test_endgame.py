@@ -355,6 +355,20 @@ def value_against_loose(game, loose, known):
     return known[key]
 
 
+def test_a_purchase_covers_the_square_of_a_loose_quilt_first():
+    for lacking, owner in (0, 0), (1, None):
+        (own,), states = np.zeros(1, PROSPECTS), Game(seed=1).state.copy()
+        size, states["buttons"] = PATCHES[states[0]["circle"][0]].size, 30
+        own["live"][0], own["squares"], own["needed"] = (1 << 12) - 1, 1, size + lacking
+        loosen(states, 0, 0, own)
+        actions = np.zeros(4, np.int64)
+        list_loose_choices(states, 0, SOLVER.buffers, actions, np.zeros(4))
+        play(states, 0, min(actions[actions > 0]), 0)
+        game = Game.unchecked(states)
+        assert (game.bonus_owner, (~game.quilt(0)).sum()) == (owner, 12 - size)
+        assert (~game.quilt(0)[2:, 2:]).sum() == (lacking or 12 - size)
+
+
 def test_a_loose_quilt_gives_a_bound():
     rng, prospects, counts = random.Random(12), np.zeros(2, PROSPECTS), Counter()
     for _ in range(250):
