@@ -181,14 +181,11 @@ def middle_positions(game):
     return found[: len(found) // 2]
 
 
-def value_agent():
-    return value.load(read_checkpoint(SHIPPED_FOLDER / "champion"))
-
-
+VALUE = read_checkpoint(SHIPPED_FOLDER / "champion")
 THREADED = {
     "champion": (lambda: agents.load("champion:nodes=40"), lambda: patchwork.Game(seed=1)),
     "mcts": (lambda: agents.load("mcts:simulations=60", 5), lambda: patchwork.Game(seed=2)),
-    "value": (value_agent, lambda: patchwork.Game(seed=3)),
+    "value": (lambda: value.load(VALUE), lambda: patchwork.Game(seed=3)),
     "nmbr9": (lambda: agents.load("nmbr9_champion:nodes=600", 5), lambda: nmbr9.Game(seed=4)),
     "nmbr9 value": (lambda: agents.load("nmbr9_champion:instant"), lambda: nmbr9.Game(seed=5)),
     "beam": (lambda: agents.load("beam:width=3"), lambda: nmbr9.Game(seed=6, order="known")),

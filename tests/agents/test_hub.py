@@ -108,9 +108,8 @@ def test_cached_checkpoints_need_no_network(server, monkeypatch):
     asked = len(server.requests)
     with pytest.warns(UserWarning, match="may change"):
         assert moves(agents.load("hf:ann/champion:instant")) == moves(agents.load("champion:instant"))
-    with pytest.raises(
-        FileNotFoundError, match="hf:ann/other is not in the cache, and HF_HUB_OFFLINE forbids"
-    ):
+    message = "hf:ann/other is not in the cache, and HF_HUB_OFFLINE forbids"
+    with pytest.raises(FileNotFoundError, match=message):
         agents.load("hf:ann/other")
     assert len(server.requests) == asked
 

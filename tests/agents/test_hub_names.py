@@ -6,7 +6,7 @@ import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents import hub
-from patchwork_env.agents.specs import is_import, runs_code
+from patchwork_env.agents.specs import runs_code
 from patchwork_env.learning.evaluation.matches import load_player
 from patchwork_env.service.agents import AgentPool
 
@@ -44,11 +44,6 @@ def test_other_names_are_refused(name):
             load(name)
 
 
-def test_names_on_the_hub_are_not_modules():
-    assert not is_import("hf:ann")
-    assert is_import("hg:ann")
-
-
 def test_without_the_library_an_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ModuleNotFoundError, match="need huggingface_hub: pip install huggingface-hub"):
@@ -61,7 +56,3 @@ def test_the_page_downloads_only_allowed_checkpoints(spec):
     with pytest.raises(ValueError, match="would be downloaded; start the server with --opponent"):
         AgentPool().check(spec)
     assert AgentPool([spec]).check(spec) == spec
-
-
-def test_other_agents_are_not_remote():
-    assert not [name for name in (*agents.names(), "runs/hf:x/final", "beam:width=3") if runs_code(name)]

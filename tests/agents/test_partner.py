@@ -36,18 +36,11 @@ def play(spec, game, most, seed=0):
 
 VALUES, GROUPS, ORIENTATIONS = np.array([0.0, 1.0, 0.8, 1.5]), [0, 0, 1, 1], [NEVER_OVERLOOKED, 1, 6, 3]
 SURE = Habits(turning=1.0, misjudging=0.0, carelessness=0.0)
+SOME = [SURE._replace(turning=0.6, flipping=0.3), SURE._replace(misjudging=0.7)]
+SOME += [SURE._replace(carelessness=0.9), SURE._replace(misjudging=0.2, lapses=0.4, lapse=5.0)]
 
 
-@pytest.mark.parametrize(
-    "habits",
-    [
-        SURE._replace(turning=0.6, flipping=0.3),
-        SURE._replace(misjudging=0.7),
-        SURE._replace(carelessness=0.9),
-        SURE._replace(misjudging=0.2, lapses=0.4, lapse=5.0),
-        Habits(0.8, 0.5, 0.4, 0.2, 3.0, 0.5),
-    ],
-)
+@pytest.mark.parametrize("habits", [*SOME, Habits(0.8, 0.5, 0.4, 0.2, 3.0, 0.5)])
 def test_moves_are_chosen_as_often_as_habits_say(habits):
     candidates, streams, n = new_candidates(4, 2, 8), seed_streams(1), 4000
     candidates.actions[:], candidates.values[:] = range(4), VALUES
