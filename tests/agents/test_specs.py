@@ -77,9 +77,6 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
     found = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in points.items()]
     monkeypatch.setattr(specs, "entry_points", lambda group: found)
     assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken entry point does not affect other agents
-    assert {*points} <= set(help_on_agents().replace(",", "").split())
-    agent: Any = agents.load("patient", 3)
-    assert (type(agent).__name__, agent.seed) == ("Patient", 3)
     for spec, message in (
         ("zzzz", "'patient', 'broken', 'empty' and paths of checkpoint folders"),
         ("broken", "agent 'broken' of the package .* cannot be loaded: ModuleNotFound"),
@@ -88,6 +85,9 @@ def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)
+    assert {*points} <= set(help_on_agents().replace(",", "").split())
+    agent: Any = agents.load("patient", 3)
+    assert (type(agent).__name__, agent.seed) == ("Patient", 3)
 
 
 def test_malformed_specs_are_errors_in_few_words():
