@@ -27,7 +27,7 @@ def test_a_game_is_a_file_a_text_or_standard_input(tmp_path, monkeypatch, capsys
     for given in ([str(path)], [game.notation()], [game.position_text()], []):
         code, printed, _ = analyse(capsys, *given, *QUICK, "--moves", "2", "--threads", "2", "--json", "-")
         found = json.loads(printed)
-        assert code == 0
+        assert (code, printed) == (0, json.dumps(found, indent=2) + "\n")
         assert (found["agent"], found["player"]) == ("champion:seconds=0.01,threads=2", 1)
         assert patchwork.Game.from_notation(found["notation"]).position_text() == game.position_text()
         assert len(found["lines"]) == 2
@@ -47,6 +47,7 @@ def test_the_table_is_from_the_side_of_the_player_to_move(mover, tmp_path, capsy
         word, win, margin, visits = row.split()[:4]
         assert row[0] != " " != row[head.index("line")]  # the first and the last column begin there
         assert (word, int(visits.replace(",", ""))) == (line["word"], line["visits"])
+        assert row.split()[4:] == line["line"][:6] + ["..."] * (len(line["line"]) > 6)
         if line is lines[0]:
             sign = 1 if mover == 0 else -1
             assert win == win_text(line["win"] if mover == 0 else 1 - line["win"], exact=False)

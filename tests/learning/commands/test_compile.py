@@ -9,8 +9,8 @@ from patchwork_env.learning.commands import compile as command
 def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left_out(monkeypatch, capsys):
     played, envs = [], {command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv}
 
-    def play(spec, opponent, games, **_):
-        played.append(f"{spec}, {games} games")
+    def play(spec, opponent, number, game):
+        played.append(f"{spec} against {opponent}, {number} games of {game}")
         raise ModuleNotFoundError(f"{spec} needs more", name="more")
 
     monkeypatch.setattr(agents, "names", lambda game: ("random", "greedy"))
@@ -20,7 +20,8 @@ def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left
     for kind in envs:
         monkeypatch.setattr(kind, "step", lambda env, actions: played.append(type(env)))
     assert command.main(["--game", "patchwork"]) == 0
-    assert {*played} == {*envs, "random, 2 games", "greedy, 2 games"}
+    matches = {f"{spec} against random, 2 games of patchwork" for spec in ("random", "greedy")}
+    assert {*played} == envs | matches
 
 
 def test_what_was_compiled_is_counted(monkeypatch, capsys):

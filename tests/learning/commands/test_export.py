@@ -45,6 +45,7 @@ def test_the_command_exports_the_network_with_its_record(checkpoint, tmp_path, c
     monkeypatch.setattr(onnx_export, "policy_to_onnx", lambda *two: exported.extend(two) or bytes(1_234_567))
     assert export.main([str(checkpoint), "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"{out}: 1.23 MB, the policy of {checkpoint}\n"
+    assert out.read_bytes() == bytes(1_234_567)
     assert [type(exported[0]), exported[1]] == [PatchworkNetwork, read_checkpoint(checkpoint).info]
 
 
