@@ -1,5 +1,6 @@
 """The published files of a checkpoint, as --dry-run writes them without the library and a network."""
 
+import io
 import json
 from dataclasses import replace
 from shutil import copytree
@@ -31,7 +32,7 @@ def run(tmp_path, match):
         (folder / name).mkdir(parents=True)
         copy_checkpoint(SHIPPED_FOLDER / "champion", folder / name)
     (folder / "config.yaml").write_text("game: patchwork\nalgorithm: td\ndescription: '```'\n")
-    versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "an abacus"}
+    versions = {"steps": 0, "commit": "c0ffee", "patchwork_env": "0.1.0", "machine": "2 cœurs"}
     starts = *2 * [versions | {"commit": "0ddba11"}], versions  # the last one made the final policy
     (folder / "versions.jsonl").write_text("".join(f"{json.dumps(start)}\n" for start in starts))
     (folder / "evaluations").mkdir()
@@ -55,8 +56,9 @@ def publish(*words):
 
 
 @pytest.mark.parametrize("name", ["", "final", "best"])
-def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name, capsys):
+def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name, monkeypatch, capsys):
     out = tmp_path / "out"
+    monkeypatch.setattr(io, "text_encoding", lambda encoding, *_: encoding or "ascii")  # of another system
     assert publish(run / name, "ann/td", "--dry-run", out, "--license", "cc0-1.0") == 0
     said = f"{out} has what would be published; {out / 'README.md'} is the page\n"
     assert capsys.readouterr().out == said
@@ -74,16 +76,20 @@ def test_the_page_of_a_run_has_its_own_figures(run, tmp_path, name, capsys):
     assert all(code in text for code in ('agents.load("hf:ann/td")', "pip install '.[hub]'"))
     assert all(words in text for words in (f"in {STEPS:,} steps", "from both seats, on a slide rule."))
     assert ("as the best of its run, so its results" in text) == (name == "best")
-    for line in ("Commit: c0ffee", f"Weights: SHA-256 `{WEIGHTS}`", "Machine: an abacus", "Algorithm: td"):
+    for line in ("Commit: c0ffee", f"Weights: SHA-256 `{WEIGHTS}`", "Machine: 2 cœurs", "Algorithm: td"):
         assert f"- {line}\n" in text
     assert text.rstrip().endswith("description: '```'\n````"), "the fence is longer than those in the text"
 
 
 def test_evaluations_of_other_weights_are_left_out(run, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(hub, "publish", lambda folder, *_, **__: copytree(folder, tmp_path / "other"))
+    def copy(folder, *given, **options):
+        assert (given, options) == (("ann/td",), {"private": True, "message": "The policy of final"})
+        return copytree(folder, tmp_path / "other")
+
+    monkeypatch.setattr(hub, "publish", copy)
     (evaluation,) = (run / "evaluations").glob("step_*")
     evaluation.write_text(evaluation.read_text().replace(WEIGHTS, "0" * 64))
-    assert publish(run, "ann/td") == 0
+    assert publish(run, "ann/td", "--private") == 0
     assert capsys.readouterr().out == f"published as {tmp_path / 'other'}\n"
     metadata, text = card(tmp_path / "other")
     assert "model-index" not in metadata
