@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -283,13 +284,15 @@ def test_failures_of_agents_lose_no_games_of_others(tmp_path, module, capsys):
 
 
 def check_text(standings):
-    """The win matrix and the note on the worst fit."""
+    """The win matrix, the probabilities to be ahead and the note on the worst fit."""
     lines = [line for line in standings.table("markdown").splitlines() if line.startswith("|")]
     heading, _, *rows = ([cell.strip() for cell in row.split("|")[1:-1]] for row in lines[len(lines) // 2 :])
     assert heading[1:] == [row[0] for row in rows] == [standings.names[i] for i in standings.order]
     for i, row in zip(standings.order, rows, strict=True):
         rates = [f"{100 * rate:.1f}" for rate in standings.win_rates[i, standings.order]]
         assert row[1:] == ["-" if rate == "nan" else rate for rate in rates]
+    ahead = [standings.ratings.ahead[pair] for pair in pairwise(standings.order)]
+    assert [entry["ahead_of_next"] for entry in standings.as_dict()["ranking"]] == [*ahead, None]
     pair = max(standings.as_dict()["matches"], key=lambda m: abs(m["expected_win_rate"] - m["win_rate"]))
     said = f"{pair['agent']} against {pair['opponent']}: expected are {pair['expected_win_rate']:.1%} wins, "
     assert f"fit worst for {said}and there were {pair['win_rate']:.1%}." in standings.table()
@@ -298,8 +301,8 @@ def check_text(standings):
 @pytest.mark.parametrize(
     ("name", "said", "place"),
     [
-        ("raises", " failed: JSONDecodeError: Expecting", ".py, line "),
-        ("leaves", " failed: SystemExit: 2", ".py, line "),
+        ("raises", " failed: JSONDecodeError: Expecting", "players_of_others.py, line 22)"),
+        ("leaves", " failed: SystemExit: 2", "players_of_others.py, line 25)"),
         ("illegal", " chose action 5000", ""),
         ("misplays", ": action 5000 does not exist", ""),
     ],
