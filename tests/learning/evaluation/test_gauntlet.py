@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from patchwork_env import __version__
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_weights_file
 from patchwork_env.learning.commands import gauntlet as command
 from patchwork_env.learning.evaluation import gauntlet as module
@@ -19,13 +20,6 @@ from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, pla
 from patchwork_env.learning.evaluation.matches import play_matches
 
 ROOT = Path(__file__).parents[3]
-FUNCTIONS = """
-def lowest(game):
-    return game.legal_actions()[0]
-
-def illegal(game):
-    return 5000
-"""
 FROZEN = {
     "ppo-v1": "80b37aa1c233af43df2a1883988c455af43b7f7eb601b55e77823a5c9fca6f4d",
     "ppo-quick-v1": "29d72b4a2a50a82e0ce857857a41349f256efc0aeaa7bea1ec105d84eedd7a13",
@@ -52,9 +46,6 @@ def small(monkeypatch):
     """A pool whose games take no time."""
     monkeypatch.setattr(module, "read_pool", lambda: SMALL)
     return SMALL
-
-
-# --- the pool ---------------------------------------------------------------------------------------------
 
 
 def test_the_pool_is_as_it_was_frozen():
@@ -99,9 +90,6 @@ def test_the_documents_have_the_pool_and_the_fields_of_the_file(small):
     documented = set(re.findall(r"`(\w+)`", formats))
     data = play_gauntlet("random", games=2).as_dict()
     assert set(data) | set(data["matches"][0]) <= documented
-
-
-# --- results ----------------------------------------------------------------------------------------------
 
 
 def test_an_agent_plays_every_member_as_in_a_match(small):
@@ -159,9 +147,6 @@ def test_matches_of_others_give_a_rating_too(small):
         module.standings_of([play_matches(lowest, "ppo", 2)], SMALL)
 
 
-# --- the command ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -174,7 +159,7 @@ def test_matches_of_others_give_a_rating_too(small):
     ],
 )
 def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeypatch, capsys):
-    (tmp_path / "mine.py").write_text(FUNCTIONS)
+    (tmp_path / "mine.py").write_text("def illegal(game):\n    return 5000\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert command.main(arguments) == 2
     captured = capsys.readouterr()
@@ -192,6 +177,8 @@ def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_pat
     play_gauntlet("random", games=4, folder=tmp_path, progress=counted.append)
     play_gauntlet("random", games=2, folder=tmp_path, progress=counted.append)
     assert counted == [0, 4, 4, 4]
+    kept = {"format": "patchwork-env gauntlet", "version": 1, "pool": 2, "seed": 7, "package": __version__}
+    assert json.loads((tmp_path / "gauntlet.json").read_text()) == kept
     monkeypatch.setattr(module, "read_pool", lambda: replace(SMALL, seed=8))
     with pytest.raises(ValueError, match=r"gauntlet games of other settings .*seed there: 7, here: 8"):
         play_gauntlet("random", games=2, folder=tmp_path)

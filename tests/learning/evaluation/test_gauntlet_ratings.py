@@ -10,17 +10,9 @@ from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, read_pool
 from tests.benchmarks.test_benchmarks import ROOT
 
-POOL = GauntletPool(
-    2,
-    7,
-    "revised",
-    (
-        Member("random", None, 150, 4),
-        Member("greedy", None, 1000, 4),
-        Member("mcts:simulations=2", None, 400, 4, 2),
-        Member("mcts:simulations=9", None, 800, 4, 2),
-    ),
-)
+MEMBERS = [Member("random", None, 150, 4), Member("greedy", None, 1000, 4)]
+MEMBERS += [Member(f"mcts:simulations={k}", None, rating, 4, 2) for k, rating in ((2, 400), (9, 800))]
+POOL = GauntletPool(2, 7, "revised", tuple(MEMBERS))
 LADDER = {
     ("mcts:simulations=2", "greedy"): 12,
     ("mcts:simulations=9", "greedy"): 8,
