@@ -1,5 +1,8 @@
 """Runners of matches: seats, set-ups and streams of a block, and the time that each side takes."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from patchwork_env.agents import BatchAgent, RandomAgent
@@ -47,25 +50,6 @@ def clock(monkeypatch):
     return now
 
 
-def taking(seconds, clock, place=-1):
-    """Return an agent that takes so many seconds for each action, the legal one at a place."""
-
-    def act(game):
-        clock[0] += seconds
-        return game.legal_actions()[place]
-
-    return act
-
-
-def test_the_time_of_a_side_is_that_of_all_its_actions(clock):
-    """Not that of the last one, nor over the actions of both sides, nor with the other's time."""
-    result = play_matches(taking(2.0, clock), taking(5.0, clock, 0), 4)
-    turns = result.games.turns.sum(0)
-    assert result.seconds == (2.0 * turns[AGENT], 5.0 * turns[OPPONENT])
-    assert turns[AGENT] != turns[OPPONENT]
-    assert [result.seconds_per_move(side) for side in (AGENT, OPPONENT)] == [2.0, 5.0]
-
-
 class Batches(BatchAgent):
     """Takes three seconds for every batch."""
 
@@ -78,7 +62,18 @@ class Batches(BatchAgent):
         return RandomAgent(0).act_batch(states)
 
 
-def test_the_time_of_batches_is_added_up_over_blocks(clock):
+def test_the_time_of_a_side_is_that_of_all_its_actions(clock):
+    """Not that of the last block, nor over the actions of both sides, nor with the other's time."""
+
+    def act(game):
+        clock[0] += 5.0
+        return game.legal_actions()[0]
+
     agent = Batches(clock)
-    result = play_matches(agent, "random", 130)
-    assert result.seconds == (3.0 * agent.calls, 0.0)
+    result = play_matches(agent, act, 130)
+    turns = result.games.turns.sum(0)
+    assert result.seconds == (3.0 * agent.calls, 5.0 * turns[OPPONENT])
+    assert turns[AGENT] != turns[OPPONENT]
+    assert [result.seconds_per_move(k) for k in (AGENT, OPPONENT)] == [3.0 * agent.calls / turns[AGENT], 5.0]
+    few = replace(result, games=replace(result.games, turns=np.array([[1, 0]])), seconds=(2.0, 0.0))
+    assert [few.seconds_per_move(k) for k in (AGENT, OPPONENT)] == [2.0, 0.0]

@@ -69,14 +69,14 @@ def test_csv_is_the_first_table_in_full_precision():
 
 
 def test_commands_print_tables_in_all_formats(capsys):
-    arguments = ["greedy", "--against", "random", "--games", "20"]
+    arguments = ["greedy", "--against", "random"]
     for form, sign in ((LATEX, r"\end{tabular}"), (MARKDOWN, "| --- |")):
-        assert evaluate.main([*arguments, "--format", form]) == 0
+        assert evaluate.main([*arguments, "--games", "20", "--format", form]) == 0
         assert sign in capsys.readouterr().out
     assert evaluate.main([*arguments, "--format", CSV]) == 0
     [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
-    result = play_matches("greedy", "random", 20)
-    assert (row["agent"], row["against"], row["games"]) == ("greedy", "random", "20")
+    result = play_matches("greedy", "random", 400)
+    assert (row["agent"], row["against"], row["games"]) == ("greedy", "random", "400")
     assert float(row["wins"]) == result.win_rate
     assert (float(row["wins, lower end"]), float(row["wins, upper end"])) == result.interval
     assert float(row["score difference"]) == result.score_difference
