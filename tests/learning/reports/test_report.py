@@ -253,7 +253,7 @@ def test_folders_that_have_no_page(tmp_path, capsys):
 def test_damaged_files_are_named_and_an_older_page_stays(run, tmp_path, capsys, name, text, message):
     folder = shutil.copytree(run, tmp_path / "run")
     if text == "without matches":
-        text = json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2})
+        text = json.dumps({"format": FORMAT, "version": VERSION, "steps": 1, "minutes": 2, "machine": 3})
     elif text == "of checkers":
         text = (folder / name).read_text().replace("patchwork/1", "checkers/1")
     (folder / name).write_text((name == "metrics.jsonl") * 2**26 * " " + text)  # learning curves may be long
