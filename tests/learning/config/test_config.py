@@ -42,9 +42,6 @@ def message(load):
     return from_text
 
 
-# --- composition --------------------------------------------------------------------------------------------
-
-
 DEFAULT = PpoConfig()
 RATE = DEFAULT.ppo.learning_rate
 
@@ -110,9 +107,6 @@ def test_descriptions_speak_of_the_file_as_it_stands(load):
     assert described("ppo.epochs=3", "description=a trial").description == "a trial"
 
 
-# --- what is stored -----------------------------------------------------------------------------------------
-
-
 def test_dump_gives_the_same_configuration(load):
     config = load(
         "description: 'a: b'\nspecial_patches: 2014\nevaluation: {opponents: [greedy]}",
@@ -122,9 +116,6 @@ def test_dump_gives_the_same_configuration(load):
     assert load(dump_config(config)) == config
     assert set(yaml.safe_load(dump_config(config))) == set(PpoConfig.model_fields)
     assert "special_patches" not in dump_config(load("algorithm: solo_td"))
-
-
-# --- mistakes -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -270,9 +261,6 @@ def test_missing_file_names_the_nearest(tmp_path):
     ):
         with pytest.raises(ConfigError, match=message):
             load_config(name)
-
-
-# --- sections and names -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

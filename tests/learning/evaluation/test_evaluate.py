@@ -61,11 +61,9 @@ def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
 
 
 def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
-    for words in ("greedy", "greedy --against", "greedy --against random --sprt 0 strong"):
-        with pytest.raises(SystemExit) as end:
-            evaluate.main(words.split())
-        assert end.value.code == 2
-        assert "usage: python -m training.evaluate" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        evaluate.main(["greedy", "--against", "random", "--sprt", "0", "strong"])
+    assert "usage: python -m training.evaluate" in capsys.readouterr().err
 
 
 def test_the_documents_show_what_the_command_prints_and_writes():

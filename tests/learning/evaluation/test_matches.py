@@ -93,19 +93,16 @@ def test_the_figures_are_those_of_games_played_one_by_one(variant):
         assert (START_BUTTONS + earned - spent).tolist() == expected["buttons"]
 
 
-def assert_equal_games(first, second):
-    assert first.as_dict() == second.as_dict()
-
-
 def test_equal_seeds_give_equal_matches():
     agent, opponent, counted = RandomAgent(), RandomAgent(), []
     first = play_matches(agent, opponent, 160, seed=6, progress=counted.append)
     assert (sum(counted), len(counted) > 1) == (160, True)
     assert (first.agent, first.opponent) == ("random", "random")
-    assert_equal_games(first.games, play_matches("random", "random", 160, seed=6).games)
+    assert play_matches("random", "random", 160, seed=6).games.as_dict() == first.games.as_dict()
     assert play_matches(agent, opponent, 160, seed=7).games.scores.tolist() != first.games.scores.tolist()
     fresh = play_matches("random", "random", 20, seed=None)
-    assert_equal_games(fresh.games, play_matches("random", "random", 20, seed=fresh.seed).games)
+    again = play_matches("random", "random", 20, seed=fresh.seed)
+    assert again.games.as_dict() == fresh.games.as_dict()
     assert play_matches("random", "random", 20, seed=None).seed != fresh.seed
 
 
@@ -119,7 +116,7 @@ def test_the_sides_draw_different_random_numbers():
 def test_kept_games_are_those_that_were_played_with_any_number_of_processes():
     """Also across the blocks that are played at once."""
     alone, result = (play_matches("random", "greedy", 140, seed=8, keep=133, workers=n) for n in (1, 2))
-    assert_equal_games(alone.games, result.games)
+    assert alone.games.as_dict() == result.games.as_dict()
     assert len(result.kept) == 133
     for i, game in enumerate(result.kept):
         assert game.is_over
@@ -141,7 +138,7 @@ def test_an_agent_cannot_change_the_games():
             return actions
 
     spoiled = play_matches(Spoiler(), "random", 20, seed=1).games
-    assert_equal_games(spoiled, play_matches("greedy", "random", 20, seed=1).games)
+    assert spoiled.as_dict() == play_matches("greedy", "random", 20, seed=1).games.as_dict()
 
 
 def test_answers_that_are_no_actions_are_errors():
@@ -177,7 +174,7 @@ def test_functions_are_given_games_that_can_be_replayed():
         return action
 
     mine, others = (play_matches(agent, "random", 6, 3) for agent in (careful, "greedy"))
-    assert_equal_games(mine.games, others.games)
+    assert mine.games.as_dict() == others.games.as_dict()
     assert min(seen) == 0
     assert max(seen) >= 20
 

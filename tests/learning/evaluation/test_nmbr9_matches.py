@@ -120,9 +120,7 @@ def test_the_command_measures_and_says_the_game(tmp_path, capsys):
     arguments = f"greedy --against random --game nmbr9 --games 15 --order known --json {path}"
     assert evaluate.main(arguments.split()) == 0
     expected = match("greedy", "random", 15, 0, order="known")
-    printed = capsys.readouterr().out
-    assert printed == expected.table() + "\n"
-    assert "15 decks, the same for both sides, order 'known'" in printed
+    assert capsys.readouterr().out == expected.table() + "\n"
     contents = json.loads(path.read_text())
     assert (contents["game"], contents["matches"]) == ("nmbr9", [json.loads(json.dumps(expected.as_dict()))])
 

@@ -275,8 +275,6 @@ def test_other_errors(spec, tmp_path, capsys):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe\xff")
     (tmp_path / "file").touch()
     for arguments, message in (
-        ([tmp_path / "none.txt"], "none.txt"),
-        ([tmp_path], str(tmp_path)),
         ([tmp_path / "bytes"], "bytes is not in UTF-8"),
         ([path, "--agent", "greedy"], "agent 'greedy' cannot analyse"),
         ([path, "--agent", "grandmaster"], "there is no agent 'grandmaster'"),

@@ -37,9 +37,6 @@ STEPS_PER_ITERATION = 64
 STEPS = 10 * STEPS_PER_ITERATION  # the first multiple of an iteration from total_steps on
 
 
-# --- a whole run --------------------------------------------------------------------------------------------
-
-
 def test_output_and_files_of_a_run(trained, config):
     said, errors, finished = trained
     assert "new run in runs/tiny; if it is interrupted, resume it with --resume runs/tiny" in said
@@ -108,9 +105,6 @@ def test_the_best_policies_are_measured_again_on_other_circles(trained, finished
     assert f"best policy: runs/tiny/best   (that of step {chosen.steps}, {rate})\n" in trained[0]
 
 
-# --- what decides a run -------------------------------------------------------------------------------------
-
-
 def test_the_seed_decides_the_run_and_evaluations_change_nothing(finished, config, tmp_path):
     run = tmp_path / "unwatched"
     assert start_run(config, run, "evaluation.opponents=[]") == 0
@@ -175,9 +169,6 @@ def test_learns_to_beat_random(config, tmp_path):
     assert after.win_rate > 0.55
     assert after.win_rate > before.win_rate + 0.15
     assert after.score_difference > before.score_difference + 6
-
-
-# --- mistakes, and what is only printed ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
