@@ -28,9 +28,6 @@ IDS = [f"patchwork_env:{name.capitalize()}-v0" for name in NAMES]
 quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
 
-# --- PettingZoo ---------------------------------------------------------------------------------------------
-
-
 def check_in_turn(make):
     """Run PettingZoo's tests for environments with turns, except those of speed and pictures."""
     suite.api_test(make(), num_cycles=10)
@@ -68,9 +65,6 @@ def test_pettingzoo_makes_them_by_name_and_draws_them(name, monkeypatch):
     assert pettingzoo.make("parallel", "nmbr9/nmbr9_v0", players=3).max_num_agents == 3
 
 
-# --- Gymnasium and Stable-Baselines3 ------------------------------------------------------------------------
-
-
 @layouts
 @cases
 def test_gymnasium_finds_nothing(case, layout):
@@ -91,9 +85,6 @@ def test_both_checkers_find_nothing_by_name(name, monkeypatch):
     sb3.check_env(gymnasium.make(name))
     with pytest.raises(MissingExtraError, match="pygame-ce"):
         check_env(env)
-
-
-# --- copies -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -49,9 +49,6 @@ def test_calls_at_any_moment(name):
         interrupt(kind, target, calls[seed % len(calls)], most)
 
 
-# --- agents -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarms")
 def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others():
     class Slow(BatchAgent):
@@ -85,9 +82,6 @@ def test_an_interrupt_while_waiting_for_an_agent_leaves_its_lock_to_the_others()
     third.start()
     third.join(20)
     assert not third.is_alive()
-
-
-# --- opponents ----------------------------------------------------------------------------------------------
 
 
 def test_an_opponent_may_call_the_environment():

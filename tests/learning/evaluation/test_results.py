@@ -46,6 +46,15 @@ def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins, n)
     assert win_rate_interval(pairs) == pytest.approx(agresti_coull(wins, n), abs=1e-4)
 
 
+@pytest.mark.parametrize("shares", [(0.2, 0.3, 0.5), (0.0, 0.05, 0.95), (0.02, 0.96, 0.02), (0.9, 0.0, 0.1)])
+@pytest.mark.parametrize("n", [20, 200])
+def test_the_interval_covers_the_truth_at_least_as_often_as_it_says(shares, n):
+    rng, truth = np.random.default_rng(2), shares[1] / 2 + shares[2]
+    intervals = [win_rate_interval(rng.choice([0.0, 0.5, 1.0], n, p=shares)) for _ in range(400)]
+    covered = np.mean([low <= truth <= high for low, high in intervals])
+    assert covered >= 0.915  # 0.95 within three standard errors of a simulation of 400
+
+
 def test_pairs_won_once_have_no_spread_but_that_of_the_imagined_results():
     margin = Z**2 / (100 + Z**2) / 2
     assert win_rate_interval(np.full(100, 0.5)) == pytest.approx((0.5 - margin, 0.5 + margin))
