@@ -145,12 +145,21 @@ def test_players_that_no_games_connect_are_an_error():
             rate(*unconnected)
 
 
-def rate_against(known, wins, losses):
+def rate_against(known, wins, losses, seed=0):
     """The rating of a player and its interval, from wins and losses ``(circles, m)``."""
     games = np.zeros((len(wins), len(known) + 1, len(known) + 1))
     games[:, 0, 1:], games[:, 1:, 0] = wins, losses
-    found = rate(games, np.array([np.nan, *known]))
+    found = rate(games, np.array([np.nan, *known]), seed=seed)
     return found.values[0], found.intervals[0]
+
+
+def test_intervals_against_known_ratings_cover_the_truth(monkeypatch):
+    monkeypatch.setattr(ratings, "DRAWS", 200)
+    known, random, covered = np.array([0.0, 900, 1200]), np.random.default_rng(7), 0
+    for number in range(150):
+        wins = random.binomial(2, expected_wins(1100 - known), (100, 3)).astype(float)
+        covered += _holds(rate_against(known, wins, 2 - wins, seed=number)[1], 1100)
+    assert 0.90 <= covered / 150 <= 0.99
 
 
 def test_beside_others_that_are_known_one_player_is_rated_as_against_them():
