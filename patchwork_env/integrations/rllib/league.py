@@ -17,18 +17,19 @@ _MEMORY = 50  # the number of games over which a win rate averages exponentially
 
 
 def module_of(
-    agent: str, episode: Any, *, weights: Mapping[str, float], fraction: float, players: int, **_: Any
+    agent: str, episode: Any, *, win_rates: Mapping[str, float], fraction: float, players: int, **_: Any
 ) -> str:
     """Return the module of an agent: the learner, or in a ``fraction`` of the games also a past self.
 
-    In these games the learner has one random seat, and all other seats have one past self, drawn in
-    proportion to its weight. The id of the episode seeds the draws, so that all agents of an episode agree.
+    In these games the learner has one random seat, and all other seats have one past self, drawn with the
+    weight ``(1 - p)^2`` for the learner's win rate ``p`` against it (Vinyals et al. 2019). The id of the
+    episode seeds the draws, so that all agents of an episode agree.
     """
     random = np.random.default_rng(crc32(episode.id_.encode()))
     if random.random() >= fraction:
         return MAIN
-    shares = np.array(list(weights.values()))
-    opponent = str(random.choice(list(weights), p=shares / shares.sum()))
+    weights = (1 - np.array(list(win_rates.values()))) ** 2
+    opponent = str(random.choice(list(win_rates), p=weights / weights.sum()))
     return MAIN if agent == f"player_{random.integers(players)}" else opponent
 
 
@@ -36,8 +37,7 @@ class LeagueCallback(RLlibCallback):
     """Adds past selves as opponents of the module :data:`MAIN`: frozen copies, stronger ones more often.
 
     A copy of the learner is added after every ``every`` iterations. Afterwards a ``fraction`` of the games is
-    against copies, each with the weight ``(1 - p)^2`` for the learner's win rate ``p`` against it
-    (Vinyals et al. 2019). The results of every iteration have the ``win_rates`` by name.
+    against copies. The results of every iteration have the ``win_rates`` by name.
 
     ``policies_to_train`` must be ``["main"]``, and ``policy_mapping_fn`` must return ``"main"``.
     """
@@ -46,6 +46,12 @@ class LeagueCallback(RLlibCallback):
         super().__init__()
         self._every, self._fraction, self._players = every, fraction, players
         self._win_rates: dict[str, float] = {}
+
+    def on_algorithm_init(self, *, algorithm: Any, **_: Any) -> None:
+        """Continue the league of a checkpoint, whose configuration deals its past selves."""
+        deal = algorithm.config.policy_mapping_fn
+        if isinstance(deal, partial) and deal.func is module_of:
+            self._win_rates.update(deal.keywords["win_rates"])
 
     def on_episode_end(self, *, episode: Any, metrics_logger: Any, **_: Any) -> None:
         """Log the learner's result against a past self: 1, 0, or 0.5 for a shared win."""
@@ -69,12 +75,7 @@ class LeagueCallback(RLlibCallback):
     def _add(self, algorithm: Any) -> None:
         name = f"past_{len(self._win_rates)}"
         self._win_rates[name] = 0.5
-        deal = partial(
-            module_of,
-            weights={name: (1 - rate) ** 2 for name, rate in self._win_rates.items()},
-            fraction=self._fraction,
-            players=self._players,
-        )
+        deal = partial(module_of, win_rates=self._win_rates, fraction=self._fraction, players=self._players)
         learner = algorithm.get_module(MAIN)
         spec = RLModuleSpec.from_module(learner)
         algorithm.add_module(name, spec, new_agent_to_module_mapping_fn=deal)

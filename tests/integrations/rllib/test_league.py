@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("ray")
 
 import torch
+from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 
 from examples import rllib_self_play as example
@@ -68,8 +69,8 @@ def test_every_player_has_a_whole_trajectory_with_the_reward_at_its_end(built, e
         assert turns == sum(len(chunk) for chunk in chunks)
 
 
-def test_past_selves_are_frozen_have_a_seat_and_win_or_lose(built):
-    algorithm = built({}, every=1, fraction=1.0)
+def test_past_selves_are_frozen_have_a_seat_win_or_lose_and_outlive_a_checkpoint(built, tmp_path):
+    algorithm = built({}, turns=128, every=1, fraction=1.0)
     assert algorithm.train()["win_rates"] == {}
     copy = {name: tensor.clone() for name, tensor in algorithm.get_module(MAIN).state_dict().items()}
 
@@ -83,6 +84,9 @@ def test_past_selves_are_frozen_have_a_seat_and_win_or_lose(built):
     assert not is_copy(MAIN)
     assert set(results[-1]["win_rates"]) == {"past_0", "past_1", "past_2"}
     assert any(0 < rate != 0.5 for rate in results[-1]["win_rates"].values())
+    restored = Algorithm.from_checkpoint(algorithm.save_to_path(tmp_path))
+    assert restored.train()["win_rates"] == {**results[-1]["win_rates"], "past_3": 0.5}, "no game ended since"
+    restored.stop()
     learners, dealt = Counter(), {}
     for _ in range(4):
         for game in algorithm.env_runner.sample():
@@ -96,17 +100,17 @@ def test_past_selves_are_frozen_have_a_seat_and_win_or_lose(built):
 
 @pytest.mark.parametrize("players", [2, 3])
 def test_seats_and_past_selves_are_drawn_in_their_shares(players):
-    weights, games, found = {"past_0": 1.0, "past_1": 3.0}, 4000, Counter()
+    win_rates, games, found = {"past_0": 0.8, "past_1": 0.6}, 4000, Counter()
     for game in range(games):
         episode = SimpleNamespace(id_=f"game {game}")
-        deal = partial(module_of, episode=episode, weights=weights, fraction=0.5, players=players)
+        deal = partial(module_of, episode=episode, win_rates=win_rates, fraction=0.5, players=players)
         modules = [deal(f"player_{player}") for player in range(players)]
         others = set(modules) - {MAIN}
         assert modules.count(MAIN) == (1 if others else players)
         found[*sorted(others), *((modules.index(MAIN),) if others else ())] += 1
     assert found[()] / games == pytest.approx(0.5, abs=0.04)
     for seat in range(players):
-        for name, share in (("past_0", 0.25), ("past_1", 0.75)):
+        for name, share in (("past_0", 0.2), ("past_1", 0.8)):
             assert found[name, seat] / games == pytest.approx(0.5 * share / players, abs=0.02)
 
 
