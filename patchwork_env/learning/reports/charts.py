@@ -120,7 +120,7 @@ def thinned(curve: Curve) -> Curve:
 def ticks(low: float, high: float) -> list[float]:
     """Return about five round numbers at even distances, from at most ``low`` to at least ``high``."""
     if not high > low:
-        low, high = low - max(abs(low), 1.0) / 10, low + max(abs(low), 1.0) / 10
+        low, high = (low + sign * max(abs(low), 1.0) / 10 for sign in (-1, 1))
     rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
@@ -130,9 +130,9 @@ def ticks(low: float, high: float) -> list[float]:
 
 def number(value: float) -> str:
     """Return a number as text: few digits, and a letter for thousands or millions."""
-    for least, unit, letter in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+    for least, power, letter in ((1e9, 9, "G"), (1e6, 6, "M"), (1e4, 3, "k")):
         if abs(value) >= least:
-            return f"{value / unit:.4g}{letter}"
+            return f"{value / 10**power:.4g}{letter}"
     return f"{value:.4g}" if abs(value) > 1e-12 else "0"
 
 

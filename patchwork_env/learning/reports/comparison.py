@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +93,7 @@ class Comparison:
         """Return the mean over the runs of a group, of some columns of :meth:`scores`, and its interval."""
         games = self._figures(group, "games")[None][..., columns] if self.is_share else None
         mean = statistics.mean_of_runs(self.scores(group)[None][..., columns], games)
-        return float(mean.values[0]), mean.interval()
+        return mean.values.item(), mean.interval()
 
     def learning_curve(self, group: Group, opponent: str, axis: str) -> Curve:
         """Return the mean over the runs of a group, interpolated, over the range that all of them cover.
@@ -111,7 +110,7 @@ class Comparison:
         low, high = max(curve[0][0] for curve in curves), min(curve[0][-1] for curve in curves)
         union = np.unique(np.concatenate([curve[0] for curve in curves]))
         places = union[(union >= low) & (union <= high)]
-        if axis == MINUTES and len(curves) > 1 and len(places):
+        if axis == MINUTES and len(curves) > 1:
             places = np.linspace(low, high, len(places))
         figures = np.array([[np.interp(places, x, one) for one in own] for x, *own in curves])
         scores, games = np.moveaxis(figures, 0, 2)[..., None]
@@ -139,16 +138,16 @@ def compare(
         raise ValueError("there are no runs to compare")
     for run in results:
         _check_ended(run)
-    _check_alike("game", results, [run.game for run in results])
+    _check_alike("game", {run.game: run for run in results})
     game = results[0].game
     metric = metric or match_part(game).metric
     if metric not in METRICS:
         raise ValueError(f"metric is {short_repr(metric)}; allowed are {', '.join(METRICS)}")
     opponents = tuple(dict.fromkeys(against)) or _common_opponents(results)
     for name in opponents:
-        matches = [_last_match(run, name) for run in results]
-        _check_alike("variant of the game", results, [match.variant for match in matches])
-        _check_alike(f"number of games against {name}", results, [match.games for match in matches])
+        matches = [(_last_match(run, name), run) for run in results]
+        _check_alike("variant of the game", {match.variant: run for match, run in matches})
+        _check_alike(f"number of games against {name}", {match.games: run for match, run in matches})
     return Comparison(_grouped(results), game, metric, opponents)
 
 
@@ -163,10 +162,10 @@ def _check_ended(run: RunResult) -> None:
         )
 
 
-def _check_alike(what: str, results: Sequence[RunResult], values: Sequence[Any]) -> None:
-    different = list(dict(zip(values, results, strict=True)).items())
-    if len(different) > 1:
-        listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in different[:3])
+def _check_alike(what: str, runs: Mapping[Any, RunResult]) -> None:
+    """Raise ValueError unless the runs, each by its value, have a single value."""
+    if len(runs) > 1:
+        listed = "; ".join(f"{run.source} has {short_repr(value)}" for value, run in [*runs.items()][:3])
         raise ValueError(f"compared runs must have the same {what}: {listed}")
 
 
@@ -202,18 +201,18 @@ def _grouped(results: Sequence[RunResult]) -> tuple[Group, ...]:
         groups.setdefault(json.dumps([run.name, _config_key(run.configuration)]), []).append(run)
     first_of: dict[str, dict[str, Any]] = {}
     listed = []
-    for place, runs in enumerate(groups.values()):
+    for place, (key, runs) in enumerate(groups.items()):
         runs.sort(key=lambda run: run.seed)
         for one, other in itertools.pairwise(runs):
             if one.seed == other.seed:
                 raise ValueError(
                     f"{one.source} and {other.source} are not independent samples: both have seed {one.seed}"
                 )
-        label, keys = runs[0].name, _config_key(runs[0].configuration)
+        label, keys = json.loads(key)
         others = first_of.setdefault(label, keys)
         if others is not keys:
-            names = [key for key in others | keys if others.get(key) != keys.get(key)][:3]
-            words = ", ".join(f"{key}={short_repr(keys.get(key), 20)}" for key in names)
+            names = [name for name in others | keys if others.get(name) != keys.get(name)][:3]
+            words = ", ".join(f"{name}={short_repr(keys.get(name), 20)}" for name in names)
             label = f"{label} ({words or place})"
         listed.append(Group(label, tuple(runs)))
     return tuple(listed)
@@ -320,7 +319,7 @@ def write_curves(comparison: Comparison, path: Path) -> None:
             axes.xaxis.set_major_formatter(lambda value, _: number(value))
             axes.yaxis.set_major_formatter(lambda value, _: write(value))
             axes.grid(alpha=0.3)
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center")  # the same in all panels
     save(figure, path, _DPI)
 
 
@@ -330,7 +329,7 @@ def _draw(axes: Axes, place: int, group: Group, curve: Curve) -> None:
     label, (places, values, low, high) = f"{group.label} ({counted(len(group.runs), 'run')})", curve
     axes.plot(places, values, color=color, linestyle=dash, label=label, clip_on=False)
     if len(values) == 1:
-        ends = None if math.isnan(low[0]) else np.maximum(0.0, [values - low, high - values])
+        ends = np.maximum(0.0, [values - low, high - values]) if curve.interval() else None
         axes.errorbar(places, values, yerr=ends, fmt="o", color=color, markersize=5, capsize=3)
     else:
         axes.fill_between(places, low, high, color=color, alpha=0.16, linewidth=0)

@@ -56,13 +56,12 @@ def read_origin(folder: Path) -> Origin:
     run = read_result(run_folder) if run_folder else None
     matches: tuple[MatchFigures, ...] = ()
     machine = ""
-    if run_folder and run:
-        evaluations = run.evaluations
-        if folder.name == BEST and best_file(run_folder).is_file():
-            evaluations = (read_evaluation(best_file(run_folder)),)
-        for evaluation in evaluations:  # the newest one of these weights counts
-            if evaluation.steps == info.get("steps") and evaluation.weights in (weights, None):
-                matches, machine = evaluation.matches, evaluation.machine
+    evaluations = run.evaluations if run else ()
+    if run_folder and folder.name == BEST and best_file(run_folder).is_file():
+        evaluations = (read_evaluation(best_file(run_folder)),)
+    for evaluation in evaluations:  # the newest one of these weights counts
+        if evaluation.steps == info.get("steps") and evaluation.weights in (weights, None):
+            matches, machine = evaluation.matches, evaluation.machine
     configuration = info.get("configuration")
     own_text = yaml.safe_dump(configuration, sort_keys=False) if configuration else ""
     return Origin(
