@@ -213,7 +213,9 @@ def test_the_command_prints_every_format(runs, capsys):
 def test_several_opponents_and_odd_names(tmp_path, capsys):
     """No name is read as a formula."""
     opponents, name = ("greedy", EXTREME), r"$\alpha_{$"
-    folders = [write_run(tmp_path / f"{name}-seed{k}", (0.1, 0.2 * k), opponents, seed=k) for k in range(3)]
+    folders = [tmp_path / f"{name}-seed{k}" for k in range(3)]
+    for k, folder in enumerate(folders):  # single points; rounding puts the upper end of 100% below it
+        write_run(folder, (k / 5,), opponents, seed=k, total_steps=1000)
     assert main([*map(str, folders), "--out", str(tmp_path / "out"), "--format", "csv"]) == 0
     found = rows(capsys.readouterr().out)
     assert [row["against"] for row in found] == [*opponents, "all of them"]
@@ -279,6 +281,7 @@ def test_files_of_results_give_the_same_tables_and_figures(runs, written, tmp_pa
     assert "exists already: give another --export, or replace it with" in refused(capsys, runs[0], *export)
     assert main([str(runs[0]), *export, "--overwrite"]) == 0
     twin = write_run(tmp_path / "wide-seed0")
+    (twin / "config.yaml").write_text("{}")  # by default the seed is 0
     said = f"would both be {tmp_path / 'twins' / 'wide-seed0.json'}: rename a folder"
     assert said in refused(capsys, runs[0], twin, "--export", tmp_path / "twins")
 
