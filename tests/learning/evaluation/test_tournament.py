@@ -330,6 +330,7 @@ def test_the_picture_names_its_axis_and_the_agents(anchor, rated, head, small):
     far = value + (60 if rated else -60)  # greedy won all games
     assert [tuple(*one.get_xydata()) for one in axes.lines if one.get_marker() == head] == [(1 - rated, far)]
     assert {(one.get_marker(), one.get_markersize()) for one in axes.lines} == {("o", 5), ("_", 6), (head, 6)}
+    assert {one.get_color() for one in axes.lines} == {"#23777b"}
     bars = [bar.get_segments()[0][:, 1].tolist() for bar in axes.collections]
     assert [bars[rated], bars[1 - rated]] == [[0, 0], pytest.approx([end or far for end in ends])]
     assert axes.figure.get_size_inches().tolist() == [1.6 + 2 * 0.6, 4]

@@ -128,7 +128,9 @@ def test_a_player_has_the_counts_the_accuracy_and_the_mistakes_of_its_moves():
 def test_a_deliberately_bad_move_is_the_costliest():
     game, number = blundered()
     assert number > 0
-    result = reviews.review(game, SOLVER)
+    done: list[int] = []
+    result = reviews.review(game, SOLVER, done.append)
+    assert done == [1] * len(game.history)
     worst = max(result.verdicts, key=lambda verdict: verdict.cost)
     assert worst.number == number
     assert result.mistakes(worst.player, 1) == [worst]
@@ -170,8 +172,9 @@ def test_the_text_is_a_table_of_moves_and_one_of_each_players_mistakes():
     judged = reviews.Review("the judge", game, tuple(evaluations), verdicts)
     assert reviews.text(judged) == TEXT
     close = tuple(replace(one, margin=one.margin / 10) for one in evaluations)
-    chart = reviews.render_page(replace(judged, evaluations=close), "a close game").partition("</figure>")[0]
-    assert [marks(chart, "end")[place][2] for place in (0, -2)] == ["-1", "1"]
+    charts = reviews.render_page(replace(judged, evaluations=close), "a close game").split("</figure>")[:2]
+    ends = [[marks(chart, "end")[place][2] for place in (0, -2)] for chart in charts]
+    assert ends == [["-1", "1"], ["0%", "100%"]]
 
 
 def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing():
@@ -183,23 +186,11 @@ def test_a_move_that_is_the_best_one_but_for_a_turn_costs_nothing():
     assert (verdict.move, verdict.best, verdict.cost) == (best.alike[-1], best.alike[-1], 0)
 
 
-def test_a_game_without_moves_and_an_agent_without_value_are_errors():
-    with pytest.raises(ValueError, match="the game has no moves"):
-        reviews.review(Game(seed=1), AGENT)
-    with pytest.raises(ValueError, match="agent 'greedy' cannot analyse"):
-        reviews.review(finished(), agents.load("greedy"))
-
-
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "final"
     write_folder(folder, lambda target: write_weights(target, PATCHWORK, WEIGHTS, {}))
     return f"{folder}:nodes={NODES}"
-
-
-@pytest.fixture(scope="module")
-def result(spec):
-    return reviews.review(finished(), agents.load(spec))
 
 
 @pytest.fixture(scope="module")
@@ -211,23 +202,20 @@ def out(spec, tmp_path_factory):
     return folder / "game-review"
 
 
-def test_figures(out, result):
+def test_figures(out):
     data = json.loads(written := (out / FIGURES).read_text())
-    assert written == json.dumps(result.as_dict() | {"agent": data["agent"]}, indent=2) + "\n"
+    assert written == json.dumps(reviewed().as_dict() | {"agent": data["agent"]}, indent=2) + "\n"
     assert (data["format"], data["version"], data["game"]) == ("patchwork-env review", 1, "patchwork")
     assert Game.from_notation(data["notation"]) == finished()
     assert (tuple(data["scores"]), data["winner"]) == (finished().scores(), finished().winner())
 
 
-def test_page(out, result):
-    page = Page((out / PAGE).read_text(encoding="utf-8"))
+def test_page(out):
+    page, result = Page((out / PAGE).read_text(encoding="utf-8")), reviewed()
     assert "game.txt" in page.text
-    margins, wins, _ = page.source.split("</figure>", 2)
-    *heights, _ = [text for _, _, text in marks(margins, "end")]
+    *heights, _ = [text for _, _, text in marks(page.source.partition("</figure>")[0], "end")]
     assert -float(heights[0]) == float(heights[-1]) >= max(abs(one.margin) for one in result.evaluations)
     assert page.source.count('class="line c0"') == 2  # the color of player 0
-    *heights, _ = [text for _, _, text in marks(wins, "end")]
-    assert (heights[0], heights[-1]) == ("0%", "100%")
     check_nothing_has_to_be_loaded(page)
     for verdict, evaluation in zip(result.verdicts, result.evaluations[1:], strict=True):
         assert f"{verdict.number} {verdict.player} {verdict.move} {evaluation.margin:+.1f} " in page.text
