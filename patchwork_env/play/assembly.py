@@ -29,7 +29,7 @@ _UNSUPPORTED = re.compile(r"^(?:import|export)\b.*|import\.meta|</script", re.M)
 
 def assembled(page: Path, backend: str = "server") -> str:
     """Return the HTML of the page in a folder; ``backend`` is ``server`` or ``wasm``."""
-    html = (page / "index.html").read_text(encoding="utf-8")
+    html = _read(page / "index.html")
     style = "".join(without_comments(_read(page / name)) for name in _SHEET.findall(html))
     html = _SHEET.sub("", html).replace("</head>", f"<style>\n{style}</style>\n</head>")
     html = _SCRIPT.sub(lambda found: f"<script{found[1]}>\n{bundled(page / found[2])}</script>", html)

@@ -200,7 +200,6 @@ class PageServer(uvicorn.Server):
                 lifespan="off",
                 interface="asgi3",
                 log_level="error",
-                access_log=False,
                 server_header=False,
                 proxy_headers=False,
                 limit_concurrency=_MOST_REQUESTS,

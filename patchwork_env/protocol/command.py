@@ -54,14 +54,13 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
     Their output goes to the standard error stream, and their input is empty.
     """
     try:
-        os.fstat(0), os.fstat(1)
+        os.fstat(1)  # a copy of the input would take the number of a closed output
         queries, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     except OSError as error:
         raise OSError(f"the standard input and output must be open: {error.strerror}") from None
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing if sys.stderr is None else 2, 1)
-    os.close(nothing)
+    with open(os.devnull, "r+b", 0) as nothing:
+        os.dup2(nothing.fileno(), 0)
+        os.dup2(nothing.fileno() if sys.stderr is None else 2, 1)
     sys.stdout = sys.stderr
     return queries, answers
 

@@ -62,7 +62,6 @@ class Task:
         timer = None
         if self._time_limit is not None:
             timer = threading.Timer(self._time_limit, self.terminate)
-            timer.daemon = True
             timer.start()
         try:
             fields = {"done": True, **self._work(self)}

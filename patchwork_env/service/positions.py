@@ -118,7 +118,6 @@ def _patchwork(game: Patchwork) -> dict[str, Any]:
 
 def _nmbr9(game: Nmbr9) -> dict[str, Any]:
     may_choose = game.digit is None and not game.is_over
-    player = 0 if game.is_over else game.current_player
     chosen = game.state["chosen"][0, : game.num_players].tolist()
     return {
         "players": game.num_players,
@@ -128,7 +127,7 @@ def _nmbr9(game: Nmbr9) -> dict[str, Any]:
         "digit": game.digit,
         "choices": [move.digit for move in game.legal_moves()] if may_choose else [],
         "chosen": [None if digit == NO_DIGIT else digit for digit in chosen],
-        "left": list(game.remaining(player)),
+        "left": list(game.remaining(game.current_player)),
         "deck": list(_known_deck(game)),
         "tables": [_table(game, player) for player in range(game.num_players)],
     }
