@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 from patchwork_env.play.server import create_app
 from patchwork_env.service.agents import AgentPool
 from patchwork_env.service.thinking import Streams, Thinking
@@ -95,3 +97,9 @@ class Client:
         parts = [exchange.parts.get_nowait() for _ in range(exchange.parts.qsize())]
         headers = {name.decode(): value.decode() for name, value in start["headers"]}
         return Answer(start["status"], headers, b"".join(part.get("body", b"") for part in parts))
+
+
+@pytest.fixture(scope="module")
+def one_client():
+    """A client for all tests of a module."""
+    return Client()

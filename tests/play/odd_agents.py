@@ -5,12 +5,22 @@ import sys
 import threading
 
 import numpy as np
+import pytest
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.analysis import Line
 
 release = threading.Event()
 closed = threading.Event()
+
+
+@pytest.fixture(autouse=True)
+def hanging():
+    """Agents hang until the end of each test of a module that has this fixture."""
+    release.clear()
+    closed.clear()
+    yield
+    release.set()
 
 
 def raises(game):
@@ -72,7 +82,7 @@ class Vague(Agent):
         return 0
 
     def deepen(self, game):
-        yield [Line(np.int16(0), np.int64(3), np.float32(1), self.win, np.True_, (np.int16(0),))]  # type: ignore
+        yield [Line(np.int16(0), np.int64(0), np.float32(1), self.win, np.True_, (np.int16(0),))]  # type: ignore
 
 
 endless = Endless()

@@ -111,9 +111,8 @@ def test_components_are_those_of_the_game(name):
 
 
 def test_the_encoding_of_actions_is_that_of_the_game():
-    components = components_of("patchwork")
+    components, game = components_of("patchwork"), patchwork.Game(seed=3)
     encoding = components["encoding"]
-    game = patchwork.Game(seed=3)
     for action in game.legal_actions().tolist()[1:]:
         slot, rest = divmod(action - encoding["buy"], 8 * 81)
         orientation, cell = divmod(rest, 81)

@@ -11,25 +11,12 @@ from patchwork_env.agents.options import LEVELS
 from patchwork_env.service import thinking
 from patchwork_env.service.agents import AgentPool
 from tests.play import odd_agents
-from tests.play.client import HEADERS, Client, Exchange
+from tests.play.client import HEADERS, Client, Exchange, one_client
 
 GAME = patchwork.Game(seed=7)
 NOTATION = GAME.notation()
 ODD = "tests.play.odd_agents"
-
-
-@pytest.fixture(scope="module")
-def client():
-    return Client()
-
-
-@pytest.fixture(autouse=True)
-def release():
-    """Release agents that hang, after each test."""
-    odd_agents.release.clear()
-    odd_agents.closed.clear()
-    yield
-    odd_agents.release.set()
+client, hanging = one_client, odd_agents.hanging
 
 
 def choose(client, agent, **fields):
@@ -55,6 +42,8 @@ def test_invalid_agents_are_errors_of_the_stream(client, spec, words):
     (event,) = choose(client, spec)
     assert list(event) == ["error"]
     assert words in event["error"].partition(" failed: ")[0]
+    listed = client.ask("/api/agents", {"game": "patchwork", "agent": spec})
+    assert (listed.status, words in listed.json["error"]) == (400, True)
 
 
 def test_games_that_are_over_have_no_choice(client):
@@ -68,7 +57,7 @@ def test_games_that_are_over_have_no_choice(client):
 def test_only_what_the_command_line_named_runs_code(tmp_path):
     client = Client(f"{ODD}:illegal", "program:true")
     made = tmp_path / "made"
-    for spec in (f"{ODD}:raises", f"program:touch {made}", "program:true:seconds=3", "program:"):
+    for spec in (f"{ODD}:raises", f"program:touch {made}", "program:true:seconds=3", "program:".ljust(4096)):
         for route in ("choose", "analyse"):
             answer = client.ask(f"/api/{route}", {"notation": NOTATION, "agent": spec})
             assert (answer.status, "would run code" in answer.json["error"]) == (400, True)
@@ -126,15 +115,16 @@ def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client):
 
 
 def test_nmbr9_is_analysed_by_expected_scores(client):
-    game = nmbr9.Game(seed=7, players=2)
-    for _ in range(3):
-        game.play(int(game.legal_actions()[0]))
+    game = nmbr9.Game(seed=7, players=3)
+    for index in (3, 2, 14, 3, 2, 14, 0):  # player 0 is ahead, player 2 behind, and player 1 to move
+        legal = game.legal_actions()
+        game.play(int(legal[index % len(legal)]))
     found = analyse(client, game.notation(), agent="nmbr9_champion:nodes=2000", lines=4)
     assert len(found) > 2
     last = found[-1]
     assert (last["player"], last["win"], len(last["lines"])) == (1, None, 4)
     assert last["margin"] == pytest.approx(last["scores"][0] - last["scores"][1])
-    assert all(60 < score < 120 for score in last["scores"])
+    assert 60 < last["scores"][2] < last["scores"][1] < last["scores"][0] < 120
     assert last["scores"][1] == last["lines"][0]["scores"][1]
     assert {line["word"] for line in last["lines"]} <= set(map(game.move_text, game.legal_actions()))
 
@@ -153,9 +143,9 @@ def test_figures_of_any_type_are_told_if_they_are_numbers():
     then.play(0)
     for game, win, margin in ((GAME, 0.25, 1.0), (then, 0.75, -1.0)):  # from player 0's side
         figures = {"player": game.current_player, "win": win, "margin": margin, "scores": None}
-        line = {"action": 0, "word": "+", "line": ["+"], "visits": 3, "exact": True, "alike": []}
+        line = {"action": 0, "word": "+", "line": ["+"], "visits": 0, "exact": True, "alike": []}
         line |= {"win": win, "margin": margin, "scores": None, "movers": [game.current_player]}
-        expected = {**figures, "lines": [line], "depth": 3, "done": True}
+        expected = {**figures, "lines": [line], "depth": 0, "done": True}
         assert analyse(client, game.notation(), agent=f"{ODD}:vague")[-1] == expected
     events = client.ask("/api/analyse", {"notation": NOTATION, "agent": f"{ODD}:numb"}).events
     assert all("the answer cannot be encoded" in event["error"] for event in events)
@@ -186,6 +176,7 @@ def test_the_listed_agents_can_be_loaded(game):
     levels = [entry["level"] for entry in listed if entry["kind"] in ("partner", "champion")]
     assert levels == [1, 2, 3, 4, 5, *LEVELS]
     assert {"random", "uct:seconds=1"} < set(specs)
+    assert ("ppo" in specs) == (game == "patchwork")
     for spec in specs:
         if not spec.startswith("ppo"):  # which would take seconds to import PyTorch
             agents.load(spec).check_game(game)
