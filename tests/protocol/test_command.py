@@ -64,6 +64,13 @@ def test_closed_streams_are_an_error(tmp_path, monkeypatch, capfd, number):
     assert "the standard input and output must be open" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_a_signal(tmp_path, monkeypatch, number):
+    monkeypatch.setattr(command, "serve", lambda *streams: signal.raise_signal(number))
+    with standard_streams(tmp_path, monkeypatch):
+        assert cli.main(["engine"]) == 128 + number
+
+
 @pytest.mark.slow
 def test_it_is_an_agent_itself_and_answers_a_client():
     words = [sys.executable, "-m", "patchwork_env.cli", "engine", "--agent", "greedy"]
