@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from http.client import HTTPConnection
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -18,7 +19,7 @@ import pytest
 from patchwork_env import cli
 from patchwork_env.core.progress import Compilation
 from patchwork_env.patchwork import Game
-from patchwork_env.play import command
+from patchwork_env.play import command, server
 from patchwork_env.play.command import report_compilations
 from patchwork_env.service.thinking import Thinking
 from tests.play import odd_agents
@@ -32,8 +33,8 @@ def taken():
         yield listening
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
-def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, code):
+@pytest.mark.parametrize(("number", "game"), [(signal.SIGINT, "patchwork"), (signal.SIGTERM, "nmbr9")])
+def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, game):
     usual, handler, visits, streams = taken.getsockname()[1], signal.getsignal(signal.SIGTERM), [], []
     pipe = io.TextIOWrapper(io.BytesIO())
 
@@ -47,6 +48,8 @@ def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, c
                 visits.append((address, page.headers["server"], threading.current_thread().daemon))
             streams.append(urlopen(Request(f"{headers['Origin']}/api/analyse", message, headers)))
             visits.append(bool(streams[0].readline()))
+            streams.append(HTTPConnection(headers["Origin"].removeprefix("http://")))
+            streams[1].request("POST", "/api/open", headers={**headers, "Content-Length": "9"})  # and no body
         finally:
             os.kill(os.getpid(), number)
 
@@ -56,20 +59,21 @@ def test_the_page_is_served_until_a_signal(taken, monkeypatch, capsys, number, c
     monkeypatch.setattr(command, "DEFAULT_PORT", usual)
     monkeypatch.setattr(command, "leave", lambda code: code)  # which may end this process
     monkeypatch.setattr(Thinking, "warm_up", lambda thinking, game: visits.append(game))
-    assert cli.main(["play", "--game", "patchwork", "--opponent", ENDLESS]) == code
+    monkeypatch.setattr(server, "_SECONDS_TO_END", 0.1)
+    words, code, said = [], 0, f"port {usual} is in use, so the page has another one\n"
+    if game == "nmbr9":  # which is not the first game of the agent
+        taken.close()
+        words, code, said = ["--game", "nmbr9"], 128 + number, ""
+    assert cli.main(["play", *words, "--opponent", ENDLESS]) == code
     signal.signal(signal.SIGTERM, handler)
-    streams[0].close()
+    for stream in streams:
+        stream.close()
     assert odd_agents.closed.wait(60)
-    opened = f"{visits[1].split()[0]}?game=patchwork&opponent={ENDLESS}"
-    told = f"{visits[1].split()[0]}\nwith your options: {opened}\nCtrl-C ends it\n"
-    assert capsys.readouterr().err == f"port {usual} is in use, so the page has another one\n"
-    assert visits == ["patchwork", told, (opened, None, True), True]
-
-
-def test_a_port_that_is_taken_is_an_error(taken, capsys):
-    port = taken.getsockname()[1]
-    assert cli.main(["play", "--no-browser", "--port", str(port)]) == 2
-    assert f"patchwork-env play: port {port} cannot be used: " in capsys.readouterr().err
+    port = int(visits[1].split("/")[2].partition(":")[2])
+    opened = f"http://127.0.0.1:{port}/?game={game}&opponent={ENDLESS}"
+    told = f"http://127.0.0.1:{port}/\nwith your options: {opened}\nCtrl-C ends it\n"
+    assert (port > 1023, port == usual, capsys.readouterr().err) == (True, not said, said)
+    assert visits == [game, told, (opened, None, True), True]
 
 
 @pytest.mark.parametrize(
@@ -78,11 +82,13 @@ def test_a_port_that_is_taken_is_an_error(taken, capsys):
         ("--opponent greedi", "did you mean 'greedy'?"),
         ("--game nmbr9 --opponent champion:fast", "plays patchwork, not nmbr9"),
         ("--port=-1", "the port is -1; allowed are 0 to 65535"),
+        ("--port {}", "patchwork-env play: port {} cannot be used: "),
     ],
 )
-def test_options_that_are_errors(words, message, capsys):
-    assert cli.main(["play", "--no-browser", *words.split()]) == 2
-    assert message in capsys.readouterr().err
+def test_options_that_are_errors(words, message, taken, capsys):
+    port = taken.getsockname()[1]
+    assert cli.main(["play", "--no-browser", *words.format(port).split()]) == 2
+    assert message.format(port) in capsys.readouterr().err
 
 
 def test_without_its_libraries_it_says_how_to_get_them(capsys, monkeypatch):
@@ -112,4 +118,4 @@ def test_every_compilation_is_told(stream, monkeypatch):
     if stream is not None:
         assert (texts[1] in stream.getvalue()) == stream.isatty()
         assert texts[0] not in stream.getvalue()
-        assert not stream.getvalue().endswith("\n")  # a file gets no line that is cleared again
+        assert stream.getvalue()[-1:] == ("\r" if stream.isatty() else "")  # the line is cleared again

@@ -7,20 +7,15 @@ import pytest
 from patchwork_env.play.server import HEADERS
 from patchwork_env.service.fields import MOST_BYTES
 from patchwork_env.service.guard import JsonResponse, RequestGuard
-from tests.play.client import HOST, PORT, Client
+from tests.play.client import HOST, PORT, Client, one_client
 
 OPEN = {"game": "patchwork", "seed": 1}
-
-
-@pytest.fixture(scope="module")
-def client():
-    return Client()
+client = one_client
 
 
 def refused(answer, status, words):
-    assert answer.status == status
+    assert (answer.status, list(answer.json)) == (status, ["error"])
     assert answer.headers["content-type"] == "application/json"
-    assert list(answer.json) == ["error"]
     assert words in answer.json["error"]
     assert HEADERS.items() <= {name.title(): value for name, value in answer.headers.items()}.items()
 

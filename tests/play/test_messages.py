@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from patchwork_env import nmbr9, patchwork
-from tests.play.client import Client
+from patchwork_env.service.fields import MOST_LINES
+from tests.play.client import one_client
 
-
-@pytest.fixture(scope="module")
-def client():
-    return Client()
+client = one_client
+CIRCLE = [*range(32, -1, -1)]
+NOTATION = patchwork.Game(seed=7).notation()
+OVER = nmbr9.Game(deck=[1])
+OVER.play(int(OVER.legal_actions()[0]))
 
 
 def test_a_game_is_opened_and_played(client):
@@ -28,9 +30,6 @@ def test_a_game_is_opened_and_played(client):
     whole = client.ask("/api/open", {"notation": game.notation()}).json
     assert whole["notation"] == game.notation()
     assert whole["positions"][-1] == opened["position"]
-
-
-CIRCLE = [*range(32, -1, -1)]
 
 
 @pytest.mark.parametrize(
@@ -49,10 +48,6 @@ def test_games_have_their_options(client, options, game):
     assert client.ask("/api/open", options).json["notation"] == game.notation()
 
 
-NOTATION = patchwork.Game(seed=7).notation()
-OVER = nmbr9.Game(deck=[1])
-OVER.play(int(OVER.legal_actions()[0]))
-
 WRONG: list[tuple[str, Any, str]] = [
     ("open", {"game": "patchwrk"}, "did you mean 'patchwork'?"),
     ("open", {"game": "patchwork", "sed": 1}, "patchwork has no option 'sed'; it has seed, variant"),
@@ -68,7 +63,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("play", {"notation": OVER.notation(), "move": 0}, "after the end of the game"),
     ("agents", {"game": "patchwork", "notation": ""}, "unknown field 'notation'"),
     ("choose", {"notation": NOTATION, "agent": "x" * 5000}, "5000 characters; allowed are at most 4096"),
-    ("analyse", {"notation": NOTATION, "lines": 0}, "lines is 0; allowed are 1 to 50"),
+    ("analyse", {"notation": NOTATION, "lines": MOST_LINES + 1}, "lines is 51; allowed are 1 to 50"),
     ("open", b"", "the message is damaged: Expecting value"),
     ("open", b'{"game": NaN}', "not a finite number"),
     ("open", b'{"seed": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
