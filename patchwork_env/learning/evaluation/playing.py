@@ -152,7 +152,7 @@ class GamesInPlay:
 
 def spawn_seed(*words: int) -> int:
     """Return a seed that depends on all of the numbers."""
-    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64).item())
 
 
 def _takes_games(agent: Agent) -> bool:

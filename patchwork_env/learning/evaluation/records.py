@@ -47,7 +47,7 @@ class RunEvaluation:
                 raise ValueError(
                     f"opponent or variant is {match.opponent + match.variant!r}; it must be printable"
                 )
-            for number in _numbers(asdict(match) | {"seed": 0}):
+            for number in _numbers(asdict(match) | {"seed": None}):
                 if not abs(number) <= _LARGEST:
                     raise ValueError(f"a figure is {number:g}; allowed are {-_LARGEST:g} to {_LARGEST:g}")
 
@@ -81,7 +81,7 @@ def as_type(kind: type[_Kind], contents: Any, path: Path) -> _Kind:
     try:
         return TypeAdapter(kind).validate_json(json.dumps(contents), strict=True)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
+        problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"])) + ": " if problem["loc"] else ""
         text = one_line(place + problem["msg"].removeprefix("Value error, "))
         raise ValueError(f"{path} is damaged: {text}") from None

@@ -80,7 +80,7 @@ def _share_within(angle: float, degrees: int) -> float:
     of Mathematical Functions (1964).
     """
     is_odd = degrees % 2
-    steps = np.arange(1 + is_odd, degrees - 2 + is_odd, 2)
+    steps = np.arange(1 + is_odd, degrees - 2, 2)
     series = np.cumprod(np.concatenate([[1.0], cos(angle) ** 2 * steps / (steps + 1)]))
     if is_odd:
         inner = float((cos(angle) * series).sum()) if degrees > 1 else 0.0
@@ -122,17 +122,17 @@ def mean_of_runs(scores: Floats, games: Floats | None = None, places: Floats | N
     """
     places = np.zeros(len(scores)) if places is None else places
     own = scores.mean(-1)
-    runs, values = own.shape[-1], own.mean(-1)
+    runs, values = own.shape[1], own.mean(1)
     if runs < 2:
         return Curve(places, values, np.full_like(values, nan), np.full_like(values, nan))
-    spread = student_quantile(runs - 1) ** 2 * own.var(-1, ddof=1) / runs
+    spread = student_quantile(runs - 1) ** 2 * own.var(1, ddof=1) / runs
     if games is None:
         margin = np.where(spread > 0, np.sqrt(spread), np.nan)
         return Curve(places, values, values - margin, values + margin)
     played = games.sum(-2)
     rates = (scores.mean(-2) * played + Z**2 / 2) / (played + Z**2)  # as in win_rate_interval
-    luck = Z**2 * (rates * (1 - rates) / played).sum(-1) / scores.shape[-1] ** 2
-    rate = (values * played.sum(-1) + Z**2 / 2) / (played.sum(-1) + Z**2)
+    luck = Z**2 * (rates * (1 - rates) / played).sum(1) / scores.shape[-1] ** 2
+    rate = (values * played.sum(1) + Z**2 / 2) / (played.sum(1) + Z**2)
     width = np.maximum(spread, luck) / (rate * (1 - rate))
     middle, margin = values + width / 2, np.sqrt(width * values * (1 - values) + width**2 / 4)
     return Curve(places, values, *np.clip((middle + np.stack([-margin, margin])) / (1 + width), 0, 1))

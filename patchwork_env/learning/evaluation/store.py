@@ -42,7 +42,7 @@ class GameStore:
         """Return a part, converted by ``parse``; ValueError names a damaged file."""
         path = self._path(name)
         try:
-            return parse(read_json(path, finite=False))
+            return parse(read_json(path))
         except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"{path} is damaged ({error!r}): delete it to play its games again") from None
 
@@ -68,7 +68,7 @@ def open_store(folder: Path, kind: str, version: int, settings: Mapping[str, Any
             advice = ": play the games again in another folder"
             _check_same(read_document(path, form, version, advice), settings, folder, kind)
         with storing_in(folder):
-            (folder / _PARTS).mkdir(parents=True, exist_ok=True)
+            (folder / _PARTS).mkdir(exist_ok=True)
             remove_partial(folder)
             heading = {"format": form, "version": version}
             write_text(path, json.dumps(heading | dict(settings), indent=1) + "\n")

@@ -112,8 +112,8 @@ def _as_latex(part: str | Table) -> str:
     heading, *rows = [
         " & ".join(cell.translate(_LATEX_SPECIALS) for cell in row) + r" \\" for row in part.cells()
     ]
-    left, number = part.left(), len(part.cells()[0])
-    columns = "".join("l" if place in left else "r" for place in range(number))
+    left = part.left()
+    columns = "".join("l" if place in left else "r" for place in range(len(part.cells()[0])))
     begin, end = rf"\begin{{tabular}}{{{columns}}}", r"\end{tabular}"
     return "\n".join([begin, r"\toprule", heading, r"\midrule", *rows, r"\bottomrule", end])
 
