@@ -53,11 +53,9 @@ def test_a_sequential_test_ends_each_match(tmp_path, capsys, monkeypatch):
 )
 def test_mistakes_end_with_one_line_before_any_game(words, message, capsys):
     assert evaluate.main(words.split()) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("training.evaluate: ")
-    assert captured.err.count("\n") == 1
-    assert message in captured.err
+    printed, said = capsys.readouterr()
+    assert (printed, said.count("\n"), said.partition(": ")[0]) == ("", 1, "training.evaluate")
+    assert message in said
 
 
 def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
@@ -67,11 +65,10 @@ def test_arguments_that_cannot_be_read_end_with_the_usage(capsys):
 
 
 def test_the_documents_show_what_the_command_prints_and_writes():
-    text = (ROOT / "docs/measure/evaluation.md").read_text(encoding="utf-8")
-    sequential = (ROOT / "docs/measure/sequential.md").read_text(encoding="utf-8")
+    names = ("measure/evaluation", "measure/sequential", "reference/formats")
+    text, sequential, formats = ((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in names)
     result = play_matches("greedy", "random", 1000)
     assert f"```\n{result.table()}\n```" in text
-    formats = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
     assert {*result.as_dict(), *result.means(AGENT)} <= set(re.findall(r"`(\w+)`", formats))
     test = play_matches("greedy", "random", 400, sprt=(0, 20)).test
     assert "\n".join(f"  {line}" for line in test.lines()) in sequential

@@ -36,11 +36,6 @@ def lowest(game):
     return game.legal_actions()[0]
 
 
-@pytest.fixture(autouse=True)
-def _fewer_draws(monkeypatch):
-    monkeypatch.setattr(ratings, "DRAWS", 300)
-
-
 @pytest.fixture
 def small(monkeypatch):
     """A pool whose games take no time."""
@@ -80,14 +75,12 @@ def test_members_and_the_circles_are_as_they_were_frozen(small):
 
 
 def test_the_documents_have_the_pool_and_the_fields_of_the_file(small):
-    text = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8")
-    protocol = text[text.index("## The pool") :]
+    protocol = (ROOT / "docs/measure/gauntlet.md").read_text(encoding="utf-8").partition("## The pool")[2]
     for member in read_pool().members:
         row = rf"^\| `{member.agent}` \| .* \| {member.games} \| {member.rating} \|$"
         assert re.search(row, protocol, re.MULTILINE), member
     assert "seed 20261121" in protocol
-    formats = (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")
-    documented = set(re.findall(r"`(\w+)`", formats))
+    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs/reference/formats.md").read_text(encoding="utf-8")))
     data = play_gauntlet("random", games=2).as_dict()
     assert set(data) | set(data["matches"][0]) <= documented
 
@@ -155,18 +148,19 @@ def test_matches_of_others_give_a_rating_too(small):
         (["random", "--skip", "gredy"], "gredy is not in gauntlet v2; its members: random, greedy"),
         (["random", "--skip", "random", "greedy"], "no member is left of gauntlet v2 without random, greedy"),
         (["random", "--json", "none/here.json"], "there is no folder none"),
+        (["random", "--workers", "0", "--folder", "kept"], "workers is 0; allowed are 1 to 1024"),
         (["mine:illegal", "--games", "2", "--workers", "1"], "agent 'mine:illegal' chose action 5000"),
     ],
 )
 def test_mistakes_end_with_one_line(arguments, message, small, tmp_path, monkeypatch, capsys):
     (tmp_path / "mine.py").write_text("def illegal(game):\n    return 5000\n")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     assert command.main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("patchwork-env gauntlet: ")
-    assert captured.err.count("\n") == 1
-    assert message in captured.err
+    printed, said = capsys.readouterr()
+    assert (printed, said.count("\n"), said.partition(": ")[0]) == ("", 1, "patchwork-env gauntlet")
+    assert message in said
+    assert not (tmp_path / "kept").exists()
 
 
 def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_path, monkeypatch):
@@ -175,10 +169,12 @@ def test_a_folder_keeps_the_games_of_several_agents_with_one_pool(small, tmp_pat
     assert play_gauntlet("greedy", games=2, folder=tmp_path).rating == alone.rating
     counted: list[int] = []
     play_gauntlet("random", games=4, folder=tmp_path, progress=counted.append)
+    (tmp_path / "blocks" / ".half.partial").touch()  # of a killed process
     play_gauntlet("random", games=2, folder=tmp_path, progress=counted.append)
     assert counted == [0, 4, 4, 4]
+    assert len(list(tmp_path.glob("blocks/*"))) == len(list(tmp_path.glob("blocks/*_against_*.json"))) == 6
     kept = {"format": "patchwork-env gauntlet", "version": 1, "pool": 2, "seed": 7, "package": __version__}
-    assert json.loads((tmp_path / "gauntlet.json").read_text()) == kept
+    assert (tmp_path / "gauntlet.json").read_text() == json.dumps(kept, indent=1) + "\n"
     monkeypatch.setattr(module, "read_pool", lambda: replace(SMALL, seed=8))
     with pytest.raises(ValueError, match=r"gauntlet games of other settings .*seed there: 7, here: 8"):
         play_gauntlet("random", games=2, folder=tmp_path)

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.gauntlet import GauntletPool, Member, read_pool
 from tests.benchmarks.test_benchmarks import ROOT
 
@@ -33,7 +32,6 @@ def test_the_ladder_connects_all_searches_to_weaker_members(script):
 
 
 def test_searches_are_rated_against_fixed_ratings(script, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(ratings, "DRAWS", 200)
     monkeypatch.setattr(script, "LADDER", LADDER)
     monkeypatch.setattr(script, "read_pool", lambda: POOL)
     standings = script.measure(1, 1, tmp_path / "games")
@@ -43,8 +41,7 @@ def test_searches_are_rated_against_fixed_ratings(script, tmp_path, monkeypatch,
     assert met == LADDER
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("blocks/*.json")}
     assert len(kept) == 7
-    words = ["gauntlet_ratings.py", "--workers", "1", "--out", str(tmp_path / "games")]
-    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(sys, "argv", f"gauntlet_ratings.py --workers 1 --out {tmp_path / 'games'}".split())
     script.main()
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     row = capsys.readouterr().out.splitlines()[-1].split()

@@ -75,15 +75,13 @@ def test_the_figures_are_those_of_games_played_one_by_one(variant):
             turns[side] += 1
             kinds[move.kind][side] += 1
             spent[side] += PATCHES[move.patch].buttons if move.kind == "buy" else 0
-        assert games.seats[i] == seat
-        assert games.agent_starts[i] == (first == seat)
-        assert games.agent_wins[i] == (game.winner() == seat)
+        told = games.seats[i], games.agent_starts[i], games.agent_wins[i]
+        assert told == (seat, first == seat, game.winner() == seat)
         assert games.turns[i].tolist() == turns
         found = {name: figure[i].tolist() for name, figure in figures.items()}
         expected = {"buttons_spent": spent, "patches": kinds["buy"], "special_patches": kinds["special"]}
         players = [seat, 1 - seat]  # of both sides
-        expected["score"] = games.scores[i].tolist()
-        assert expected["score"] == [game.scores()[player] for player in players]
+        expected["score"] = [game.scores()[player] for player in players]
         expected["empty_cells"] = [81 - int(game.quilt(player).sum()) for player in players]
         expected["bonus_tile"] = [game.bonus_owner == player for player in players]
         expected["income"] = [game.incomes[player] for player in players]
@@ -104,11 +102,7 @@ def test_equal_seeds_give_equal_matches():
     again = play_matches("random", "random", 20, seed=fresh.seed)
     assert again.games.as_dict() == fresh.games.as_dict()
     assert play_matches("random", "random", 20, seed=None).seed != fresh.seed
-
-
-def test_the_sides_draw_different_random_numbers():
-    scores = play_matches("random", "random", 160, seed=6).games.scores
-    mirrored = scores.reshape(-1, 2, 2)
+    mirrored = first.games.scores.reshape(-1, 2, 2)  # the sides draw different random numbers
     assert (mirrored[:, 0] != mirrored[:, 1, ::-1]).any(1).mean() > 0.9
 
 

@@ -12,8 +12,7 @@ from patchwork_env.learning.evaluation.matches import fingerprint, load_player
 from patchwork_env.learning.evaluation.tables import labels
 from patchwork_env.patchwork import Game
 
-MODULE = """
-from patchwork_env.agents import Agent, GreedyAgent
+MODULE = """from patchwork_env.agents import Agent, GreedyAgent
 
 def first(game):
     return game.legal_actions()[0]
@@ -25,23 +24,23 @@ class Last(Agent):
         return int(game.legal_actions()[-1])
 
 best = GreedyAgent()
-number = 7
-"""
-
-
-@pytest.fixture
-def module(tmp_path, monkeypatch):
-    (tmp_path / "agents_of_others.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(tmp_path)
-    return "agents_of_others"
+number = 7"""
 
 
 @pytest.mark.parametrize(
     ("spec", "error", "message"),
     [
-        ("agents_of_others:Last:place=2", ValueError, "only commands take module:name, without options"),
-        ("agents_of_others:number", ValueError, "agents_of_others:number is 7; it must be an Agent or"),
-        ("agents_of_others:none", ImportError, "module 'agents_of_others' has no 'none'"),
+        (
+            "agents_of_test_players:Last:place=2",
+            ValueError,
+            "only commands take module:name, without options",
+        ),
+        (
+            "agents_of_test_players:number",
+            ValueError,
+            "agents_of_test_players:number is 7; it must be an Agent or",
+        ),
+        ("agents_of_test_players:none", ImportError, "module 'agents_of_test_players' has no 'none'"),
         ("no_such_module:first", ImportError, "no_such_module"),
         ("no_such_module.py:first", ImportError, "write no_such_module:"),
         ("gredy", ValueError, "there is no agent 'gredy'"),
@@ -50,20 +49,14 @@ def module(tmp_path, monkeypatch):
 def test_an_unknown_agent_is_an_error(module, spec, error, message):
     with pytest.raises(error, match=message):
         load_player(spec)
-
-
-def test_in_python_an_agent_of_a_module_is_an_object():
     with pytest.raises(ValueError, match=r"only commands take module:name, .*from my_module import first\)"):
         agents.load("my_module:first")
 
 
-def test_a_spec_gives_its_agent():
+def test_a_spec_gives_its_agent_and_a_module_functions_agents_and_classes_of_agents(module):
     assert isinstance(load_player("greedy"), GreedyAgent)
     for spec in ("ppo:sample=true", "champion:instant"):
         assert load_player(spec).name == spec
-
-
-def test_a_module_gives_functions_agents_and_classes_of_agents(module):
     game = Game(seed=3)
     first, last, best = (load_player(f"{module}:{name}") for name in ("first", "Last", "best"))
     assert isinstance(first, CallableAgent)
@@ -74,8 +67,7 @@ def test_a_module_gives_functions_agents_and_classes_of_agents(module):
 
 
 def test_fingerprints_are_those_of_the_weights(tmp_path):
-    copy = tmp_path / "copy"
-    copy.mkdir()
+    (copy := tmp_path / "copy").mkdir()
     copy_checkpoint(SHIPPED_FOLDER / "ppo", copy)
     digest = hashlib.sha256((copy / "weights.safetensors").read_bytes()).hexdigest()
     for spec in ("ppo", "ppo:sample=true", str(SHIPPED_FOLDER / "ppo"), str(copy)):

@@ -24,16 +24,13 @@ def test_text_has_the_first_column_flush_left():
     assert aligned([["a", "b", "c"], ["aa", "bb", "cc"]], left=(0, 2)) == ["a    b  c", "aa  bb  cc"]
 
 
-IN_MARKDOWN = r"""
-heading
+IN_MARKDOWN = r"""heading
 
 | agent | wins | interval |
 | --- | ---: | ---: |
 | my_agent\|x | 50.0% | 0 to 1 |
-| other |  | 0 to None |
-"""
-IN_LATEX = r"""
-% heading
+| other |  | 0 to None |"""
+IN_LATEX = r"""% heading
 
 \begin{tabular}{lrr}
 \toprule
@@ -42,13 +39,12 @@ agent & wins & interval \\
 my\_agent|x & 50.0\% & 0 to 1 \\
 other &  & 0 to None \\
 \bottomrule
-\end{tabular}
-"""
+\end{tabular}"""
 
 
 def test_markdown_and_latex_escape_what_means_something_there():
-    assert render(["heading", TABLE], MARKDOWN).strip() == IN_MARKDOWN.strip()
-    assert render(["heading", TABLE], LATEX).strip() == IN_LATEX.strip()
+    assert render(["heading", TABLE], MARKDOWN) == IN_MARKDOWN
+    assert render(["heading", TABLE], LATEX) == IN_LATEX
 
 
 def test_columns_of_text_are_flush_left_in_every_format():

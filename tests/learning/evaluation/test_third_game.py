@@ -5,8 +5,8 @@ import pytest
 
 from patchwork_env import games
 from patchwork_env.learning.commands import evaluate
-from patchwork_env.learning.evaluation import ratings
 from patchwork_env.learning.evaluation.matches import play_matches
+from patchwork_env.learning.evaluation.results import SampleGame, sample_games
 from patchwork_env.learning.evaluation.tournament import Tournament
 
 
@@ -27,11 +27,14 @@ def widest(game):
 def test_matches_are_paired_and_their_figures_those_of_the_games():
     result = play_matches(widest, "random", 40, seed=3, game="row", keep=40)
     played = result.games
-    for i, game in enumerate(result.kept):
+    for i, (game, sample) in enumerate(zip(result.kept, sample_games(result), strict=True)):
         assert game.is_over
         seat = int(played.seats[i])
         assert played.scores[i].tolist() == [game.scores()[seat], game.scores()[1 - seat]]
         assert played.agent_wins[i] == {(seat,): 1, (1 - seat,): 0}.get(game.winners(), 0.5)
+        winner = {1.0: seat, 0.0: 1 - seat}.get(float(played.agent_wins[i]))
+        names = ("widest", "random") if seat == 0 else ("random", "widest")
+        assert sample == SampleGame("random", names, winner, game.notation())
         assert played.turns[i].sum() == len(game.history)
         assert played.agent_starts[i] == (game.root().current_player == seat)
         assert np.array_equal(game.root().state, result.kept[i // 2 * 2].root().state)
@@ -41,7 +44,6 @@ def test_matches_are_paired_and_their_figures_those_of_the_games():
 
 
 def test_commands_and_tournaments_take_the_game(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(ratings, "DRAWS", 50)
     (tmp_path / "rows.py").write_text("def first(game):\n    return game.legal_actions()[0]\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert evaluate.main(["random", "--against", "rows:first", "--game", "row", "--games", "20"]) == 0
