@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from patchwork_env.learning.evaluation.records import RunEvaluation, read_evaluation, write_evaluation
 from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.evaluation.runners import AGENT, OPPONENT, MatchGames
 from patchwork_env.learning.evaluation.statistics import Z, mean_interval, win_rate_interval
@@ -31,19 +32,16 @@ def result_of(pairs=40):
     return MatchResult("new", "old", 5, "revised", games, (1.0, 1.0))
 
 
-def agresti_coull(wins, n):
-    """The formula as it is printed, for independent wins and losses."""
+@pytest.mark.parametrize(("wins", "n"), [(0, 10), (3, 10), (10, 10), (200, 200), (117, 200), (1, 1)])
+def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins, n):
+    """The formula is as it is printed, for independent wins and losses."""
     z = 1.96
     adjusted = n + z**2
     p = (wins + z**2 / 2) / adjusted
     margin = z * math.sqrt(p * (1 - p) / adjusted)
-    return max(0.0, p - margin), min(1.0, p + margin)
-
-
-@pytest.mark.parametrize(("wins", "n"), [(0, 10), (3, 10), (10, 10), (200, 200), (117, 200), (1, 1)])
-def test_pairs_won_or_lost_twice_give_the_interval_of_agresti_and_coull(wins, n):
+    expected = max(0.0, p - margin), min(1.0, p + margin)
     pairs = np.repeat([1.0, 0.0], [wins, n - wins])
-    assert win_rate_interval(pairs) == pytest.approx(agresti_coull(wins, n), abs=1e-4)
+    assert win_rate_interval(pairs) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize("shares", [(0.2, 0.3, 0.5), (0.0, 0.05, 0.95), (0.02, 0.96, 0.02), (0.9, 0.0, 0.1)])
@@ -91,12 +89,22 @@ def test_plain_data_holds_what_the_properties_say():
     assert result_of(pairs=1).as_dict()["score_difference_interval"] is None
 
 
+def test_the_file_of_an_evaluation_has_it_and_a_wrong_key_is_named(tmp_path):
+    path, evaluation = tmp_path / "file", RunEvaluation(100, 1.5, (result_of().figures,))
+    write_evaluation(path, evaluation)
+    assert read_evaluation(path) == evaluation
+    contents = json.loads(path.read_text())
+    assert path.read_text() == json.dumps(contents, indent=1) + "\n"
+    path.write_text(json.dumps(contents | {"steps": "100"}))
+    with pytest.raises(ValueError, match="file is damaged: steps: Input should be a valid integer"):
+        read_evaluation(path)
+
+
 def test_a_shell_shows_one_line():
     result = result_of()
     low, high = result.interval
     said = f"wins {result.win_rate:.1%} ({low:.1%} to {high:.1%})"
     assert repr(result) == f"<MatchResult: new against old, 80 games, {said}>"
     rate = f"wins {result.win_rate:6.1%} (95%: {low:.1%} to {high:.1%})"
-    summary = f"against old      {rate}, score difference {result.score_difference:+.2f}"
-    assert result.summary() == summary
+    assert result.summary() == f"against old      {rate}, score difference {result.score_difference:+.2f}"
     assert "interval" not in result_of(pairs=1).table().splitlines()[2]

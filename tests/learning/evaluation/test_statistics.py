@@ -14,9 +14,6 @@ def test_the_interval_of_a_mean_is_that_of_student():
     assert interval == pytest.approx((0.4457, 4.5543), abs=1e-4)
     assert statistics.mean_interval(np.array([3.0, 1.0])) == pytest.approx((-10.7062, 14.7062), abs=1e-4)
     assert statistics.mean_interval(np.array([3.0])) is None
-
-
-def test_quantiles_are_those_of_printed_tables():
     tables = {1: 12.7062, 2: 4.3027, 3: 3.1824, 9: 2.2622, 10: 2.2281, 30: 2.0423, 120: 1.9799, 10**6: 1.96}
     for degrees, quantile in tables.items():
         assert statistics.student_quantile(degrees) == pytest.approx(quantile, abs=5e-5)
@@ -70,9 +67,8 @@ def test_the_mean_over_runs_is_that_of_their_own_means():
     own = FIRST.mean(1)
     assert value == pytest.approx(own.mean())
     assert (low, high) == pytest.approx(statistics.mean_interval(own))
-    assert statistics.mean_of_runs(FIRST[None, :1]).interval() is None
-    equal = statistics.mean_of_runs(FIRST[None, [0, 0]])  # says nothing of the spread
-    assert equal.interval() is None
+    for runs in ([0], [0, 0]):  # one run, and equal ones, say nothing of the spread
+        assert statistics.mean_of_runs(FIRST[None, runs]).interval() is None
 
 
 def test_intervals_of_win_rates_know_the_games_and_end_at_0_and_1():
