@@ -25,7 +25,6 @@ from patchwork_env.agents.patchwork.champion.proofs import (
     solved_ending,
 )
 from patchwork_env.agents.patchwork.champion.search import (
-    LEAST_EFFORT,
     NO_LIMIT,
     NODE_EFFORT,
     SHOWN,
@@ -62,7 +61,7 @@ from patchwork_env.patchwork.game import Game
 from patchwork_env.patchwork.state import STATE, States
 from patchwork_env.patchwork.symmetry import NUM_SYMMETRIES, turn_actions, turn_quilts
 from patchwork_env.search.best_first import best_edge, is_solved, new_tree
-from patchwork_env.search.tree import ROOT, is_full
+from patchwork_env.search.tree import ROOT
 
 LEVELS: Mapping[str, int] = {"instant": 35_000, "fast": 220_000, "strong": 4_400_000, "analysis": 23_000_000}
 """Named budgets in units of effort, about one evaluation each; a million units take 0.2 to 0.4 seconds."""
@@ -101,8 +100,7 @@ class Search:
 
     def __init__(self, evaluator: Evaluator, limits: Limits, threads: int, calibrate: bool) -> None:
         self.evaluator, self.limits, self._calibrate = evaluator, limits, calibrate
-        room = min(limits.simulations, limits.effort // LEAST_EFFORT) + 1
-        self.tree = new_tree(room, WIDTH, STATE)
+        self.tree = new_tree(limits.simulations + 1, WIDTH, STATE)
         self.work, self.solver = new_workspace(), new_solver()
         effort, lock, stop = self.work.effort, self.work.lock, self.work.stop
         self._others = [
@@ -117,18 +115,18 @@ class Search:
         for solve in solved_ending, solved_action:
             solve(state, 0, self.evaluator.payoffs, 1, self.solver)
         self._begin(state, 0)
-        self._grow(_BLOCK, NO_LIMIT)
         self._put_solved(self._best(), 0, is_exact=True)
         rank_edges(self.tree, NO_ACTION, self._ranked)
 
     def choose(self, states: States, i: int) -> int:
         """Return the action to play."""
         began, payoffs = perf_counter(), self.evaluator.payoffs
-        known, spent = only_action(states, i, self.work.expansion.legal_set), 0
-        if known == NO_ACTION:
-            known, _, spent = solved_ending(states, i, payoffs, self.limits.to_solve, self.solver)
-        if known != NO_ACTION:
-            return int(known)
+        forced = only_action(states, i, self.work.expansion.legal_set)
+        if forced != NO_ACTION:
+            return int(forced)
+        solved, _, spent = solved_ending(states, i, payoffs, self.limits.to_solve, self.solver)
+        if solved != NO_ACTION:
+            return int(solved)
         self._begin(states, i)
         self._spend(self.limits.effort - spent, began, shown=0)
         return self._best()
@@ -213,10 +211,10 @@ class Search:
 
     def _is_done(self, seconds: float) -> bool:
         """Whether a limit is reached after this number of seconds, or the root is solved."""
-        limits, tree = self.limits, self.tree
+        limits = self.limits
         is_spent = self.work.effort[0] >= limits.effort or self._added >= limits.simulations
         is_late = limits.seconds is not None and seconds >= limits.seconds
-        return is_spent or is_late or bool(is_full(tree)) or bool(is_solved(tree, ROOT))
+        return is_spent or is_late or bool(is_solved(self.tree, ROOT))
 
     def _solve(self, game: Game, quilts: int) -> bool:
         """Try to solve an ending with a budget of quilts; after a new result, restart the tree with it.

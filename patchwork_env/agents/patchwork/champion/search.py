@@ -52,7 +52,7 @@ _ALIKE_AT_ROOT, _ALIKE = 4, 2
 """The maximum number of edges for one patch, of the root and of other nodes."""
 WIDTH = 1 + NUM_OFFERED * _ALIKE_AT_ROOT
 """The maximum number of edges of a node."""
-_LISTED = 64
+_LISTED = 1 + NUM_OFFERED * LIKELY
 """The maximum number of actions from which edges are chosen."""
 _WEIGHTS = np.array([0.2**k for k in range(_ALIKE_AT_ROOT)])
 """The prior weights of the placements of a patch, best first. Without a search, the value ranks placements
@@ -61,8 +61,6 @@ NO_LIMIT = 2**40
 """An effort that no search reaches."""
 NODE_EFFORT, QUILT_EFFORT = 2, 3
 """The effort of a simulation besides its evaluations, and of a quilt that is not in the cache."""
-LEAST_EFFORT = NODE_EFFORT + 2
-"""The minimum effort of a simulation that adds a node, which has at least two actions."""
 _MOST_TRIES = 20_000
 """The number of attempts to take the lock before a thread sleeps: a tenth of a millisecond."""
 _CONFIDENCE, _PER_SPACE, _MOST_CONFIDENCE = 0.157, 0.0335, 2.42
@@ -322,18 +320,15 @@ def _list_best(work: Workspace, payoffs: Payoffs, count: int) -> int:
     """List the best of ``count`` successors, one of each group of symmetric ones; return their number."""
     expansion, length = work.expansion, 0
     for index in range(count):
-        value = action_utility(payoffs, expansion, index)
-        if length == _LISTED and value <= work.utilities[length - 1]:
-            continue
-        place = length
+        value, place = action_utility(payoffs, expansion, index), length
         while place > 0 and value > work.utilities[place - 1]:
             place -= 1
         if _is_known(work, value, index, place, length):
             continue
-        length = min(length + 1, _LISTED)
-        for k in range(length - 1, place, -1):
+        for k in range(length, place, -1):
             work.best[k], work.utilities[k] = work.best[k - 1], work.utilities[k - 1]
         work.best[place], work.utilities[place] = index, value
+        length += 1
     return length
 
 
