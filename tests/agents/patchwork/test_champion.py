@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from patchwork_env import agents
+from patchwork_env import agents, nmbr9
 from patchwork_env.agents import checkpoints
 from patchwork_env.agents.compiled import write_weights
 from patchwork_env.agents.patchwork.champion import agent as module
@@ -22,9 +22,7 @@ from patchwork_env.agents.patchwork.champion.search import (
     NODE_EFFORT,
     QUILT_EFFORT,
     RULE,
-    SCORE,
     SHOWN,
-    UTILITY,
     WIN,
     _list_best,
     calibrated,
@@ -33,13 +31,7 @@ from patchwork_env.agents.patchwork.champion.search import (
 )
 from patchwork_env.agents.patchwork.endings.solver import margin_of, new_solver, solve
 from patchwork_env.agents.patchwork.placements import NO_ACTION
-from patchwork_env.agents.patchwork.value.expansion import (
-    TO_WIN,
-    Payoffs,
-    expand,
-    expand_likely,
-    new_expansion,
-)
+from patchwork_env.agents.patchwork.value.expansion import TO_WIN, expand, expand_likely, new_expansion
 from patchwork_env.agents.patchwork.value.network import new_weights
 from patchwork_env.core.files import write_folder
 from patchwork_env.games import PATCHWORK
@@ -51,21 +43,19 @@ from patchwork_env.search.tree import NOTHING, ROOT
 from tests.agents.positions import play_forced
 from tests.agents.values import simple_weights
 
-PAYOFFS = TO_WIN
 WEIGHTS = simple_weights()
 SOLVER = new_solver()
 
 
 def champion(nodes=20, to_solve=None, weights=WEIGHTS):
-    agent = ChampionAgent(weights, PAYOFFS, nodes=nodes)
-    if to_solve is not None:
-        agent.limits = agent.limits._replace(to_solve=to_solve)
+    agent = ChampionAgent(weights, TO_WIN, nodes=nodes)
+    agent.limits = agent.limits._replace(to_solve=to_solve or agent.limits.to_solve)
     return agent
 
 
 def end_of_game(seed, turns_left):
     """Return a game of two agents without a search, this number of turns before its end."""
-    agent, game = ValueAgent(WEIGHTS, PAYOFFS), Game(seed=seed)
+    agent, game = ValueAgent(WEIGHTS, TO_WIN), Game(seed=seed)
     while not game.is_over:
         game.play(agent.act(game))
     early = Game(seed=seed)
@@ -99,10 +89,14 @@ def test_nodes_and_edges_match_a_naive_expansion(seed, turns_left):
     """Forced moves are played; the best successors of each kind get edges, symmetric ones once."""
     game = end_of_game(seed, turns_left)
     search = champion(nodes=60).workspace()
-    tree, evaluator = search.tree, search.evaluator._replace(payoffs=Payoffs(1.0, 0.02, 0.5))
+    payoffs = TO_WIN._replace(margin=0.02, rival_weight=0.5)
+    tree, evaluator = search.tree, search.evaluator._replace(payoffs=payoffs)
     reset_search(tree, search.work, evaluator, game.state, 0)
     grow(tree, search.work, evaluator, 60, NO_LIMIT, False, 0)
-    expansion, exact = new_expansion(), 0
+    expansion, exact, new_quilts = new_expansion(), 0, int(search.work.expansion.quilts.added[0])
+    effort = NODE_EFFORT * int(tree.nodes[ROOT]["visits"]) + QUILT_EFFORT * new_quilts
+    play_forced(after := game.clone())
+    effort += len(after.history) - len(game.history)
     for node in range(tree.sizes[0]):
         game, record = Game.from_state(tree.states, node), tree.nodes[node]
         edges = tree.edges[record["begin"] : record["begin"] + record["count"]]
@@ -115,6 +109,7 @@ def test_nodes_and_edges_match_a_naive_expansion(seed, turns_left):
         assert len(game.legal_actions()) > 1
         assert record["player"] == game.current_player
         count = expand_likely(game.state, 0, 16 if node == ROOT else 4, evaluator.weights, expansion)
+        effort += count
         expected = considered(expansion, count, 4 if node == ROOT else 2, evaluator.payoffs)
         assert edges["action"].tolist() == [int(expansion.actions[k]) for k, _ in expected]
         firsts = np.array([edge_values(expansion, k, evaluator)[0] for k, _ in expected])
@@ -127,11 +122,13 @@ def test_nodes_and_edges_match_a_naive_expansion(seed, turns_left):
             after = game.clone()
             after.play(int(edge["action"]))
             play_forced(after)
+            effort += len(after.history) - 1  # forced moves
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
+    assert search.work.effort[0] == effort
     assert turns_left > 9 or exact
-    made_up = search.work.expansion  # one equals the first in all, one in utility, one in margin
-    made_up.owns[:4], made_up.others[:4], made_up.wins[:4] = 9, [5, 5, 4, 5], [0.5, 0.5, 0.5, 0.6]
-    assert _list_best(search.work, Payoffs(1.0, 0.0), 4) == 3
+    made_up = search.work.expansion  # two equal the first in all, one in utility, one in margin
+    made_up.owns[:5], made_up.others[:5], made_up.wins[:5] = 9, [5, 5, 4, 5, 5], [0, 0, 0, 1, 2e-6]
+    assert _list_best(search.work, TO_WIN._replace(margin=0.0), 5) == 3
     assert search.work.best[:3].tolist() == [3, 0, 2]
 
 
@@ -145,25 +142,16 @@ def test_probabilities_to_win_are_calibrated():
         assert calibrated(win, game.state, 0) == pytest.approx(expected, abs=1e-4)
 
 
-@pytest.mark.parametrize("calibrate", [True, False])
-def test_calibration_changes_lines_but_not_the_value(calibrate):
-    agent, game = ChampionAgent(WEIGHTS, PAYOFFS, nodes=50, calibrate=calibrate), Game(seed=1)
-    best, tree = agent.search(game)[0], agent.workspace().tree
-    expected = tree.edges[best_edge(tree, ROOT)]["values"][WIN]
-    assert best.win == pytest.approx(calibrated(expected, game.state, 0) if calibrate else expected)
-    values = {line.action: line.win for line in agent.evaluate_moves(game)}
-    count = expand(game.state, 0, agent.workspace().evaluator.weights, expansion := new_expansion())
-    for k in range(count):
-        assert values[expansion.actions[k]] == expansion.wins[k]
-
-
 def test_probabilities_of_the_shipped_value_are_calibrated_when_it_plays_to_win():
-    """The calibration was fitted to games of the shipped value with the aim ``win``."""
+    """It was fitted to games of the shipped value with this aim, and not to the value without a search."""
     game, stated = Game(seed=2), {}
     for aim in ("win", "rich", "margin", "score"):
         agent = agents.load(f"champion:nodes=50,aim={aim}")
         win, tree = agent.search(game)[0].win, agent.workspace().tree
         stated[aim] = win, float(tree.edges[best_edge(tree, ROOT)]["values"][WIN])
+        values = {line.action: line.win for line in agent.evaluate_moves(game)}
+        count = expand(game.state, 0, agent.workspace().evaluator.weights, expansion := new_expansion())
+        assert values == dict(zip(expansion.actions[:count], expansion.wins[:count], strict=True))
     assert stated["win"][0] == calibrated(stated["win"][1], game.state, 0) != stated["win"][1]
     assert all(stated[aim][0] == stated[aim][1] for aim in ("rich", "margin", "score"))
 
@@ -179,7 +167,7 @@ def test_an_analysis_visits_the_moves_that_it_shows(shown):
 
 
 def test_moves_with_few_visits_are_uncertain():
-    agent = ChampionAgent(WEIGHTS, PAYOFFS, nodes=2 * ENOUGH)
+    agent = ChampionAgent(WEIGHTS, TO_WIN, nodes=2 * ENOUGH)
     for turns_left in (30, 12):
         first, *others = agent.search(game := end_of_game(seed=4, turns_left=turns_left))
         assert first.certain
@@ -189,11 +177,11 @@ def test_moves_with_few_visits_are_uncertain():
 
 
 def test_threads_grow_one_tree_together():
-    game, agent = Game(seed=4), ChampionAgent(WEIGHTS, PAYOFFS, nodes=3000, threads=3)
+    game, agent = Game(seed=4), ChampionAgent(WEIGHTS, TO_WIN, nodes=3000, threads=3)
     assert sum(line.visits for line in agent.search(game)) == 2999
     search, tree = agent.workspace(), agent.workspace().tree
-    searches = {int(work.expansion.quilts.search[0]) for work in (search.work, *search._others)}
-    assert len(searches) == 1  # no thread has quilts of an earlier search, which would cost it nothing
+    searches = [int(work.expansion.quilts.search[0]) for work in (search.work, *search._others)]
+    assert searches == 3 * searches[:1]  # quilts of an earlier search would cost a thread nothing
     nodes, edges = tree.nodes[: tree.sizes[0]], tree.edges[: tree.sizes[1]]
     children = edges["child"][edges["child"] != NOTHING]
     assert sorted(children) == list(range(1, 3000))
@@ -210,15 +198,17 @@ def test_threads_grow_one_tree_together():
             play_forced(after)
             assert after.state.tobytes() == tree.states[edge["child"]].tobytes()
     reset_search(tree, search.work, search.evaluator, game.state, 0)
-    for lock, child in (1, NOTHING), (0, OPENING):
-        search.work.lock[0], tree.edges["child"][: tree.nodes[ROOT]["count"]] = lock, child
-        assert grow(tree, search.work, search.evaluator, 9, 10_000, False, 0), "it waits for another thread"
+    for lock, child, stop in (1, NOTHING, 0), (0, OPENING, 0), (0, NOTHING, 1):
+        search.work.lock[0], search.work.stop[0] = lock, stop
+        tree.edges["child"][: tree.nodes[ROOT]["count"]] = child
+        waits = grow(tree, search._others[0], search.evaluator, 9, 10_000, False, 0)
+        assert (waits, search.work.lock[0], tree.nodes[ROOT]["visits"]) == (not stop, lock, 0)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers that interrupt")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # interrupts in callbacks
 def test_after_interrupts_at_any_moment_moves_are_legal_and_no_thread_grows_a_tree():
-    agent, random = ChampionAgent(WEIGHTS, PAYOFFS, nodes=400, threads=3), np.random.default_rng(1)
+    agent, random = ChampionAgent(WEIGHTS, TO_WIN, nodes=400, threads=3), np.random.default_rng(1)
     games = [end_of_game(seed, turns_left=30 - seed) for seed in range(1, 5)]
     agent.workspace().compile()
     abandoned, threads_before = 0, _thread._count()
@@ -270,7 +260,7 @@ def considered(expansion, count, most, payoffs):
         if not any(abs(worth - w) < 1e-5 and abs(own - other - m) < 3e-4 for w, m, _ in found):
             found.append((worth, own - other, k))
     numbers, chosen = Counter[int](), list[tuple[int, int]]()
-    for _, _, k in sorted(found, key=lambda each: -each[0])[:64]:
+    for _, _, k in sorted(found, key=lambda each: -each[0]):
         kind = (int(expansion.actions[k]) - 1) // 648
         if numbers[kind] < most:
             chosen.append((k, numbers[kind]))
@@ -291,13 +281,11 @@ def values_of(own, other, payoffs):
         margin = one[0] - payoffs.rival_weight * rival[0]
         return payoffs.outcome * (2 * one[1] - 1) + payoffs.margin * margin
 
-    pairs = {UTILITY: (worth(own, other), worth(other, own)), SCORE: (own[0], other[0])}
-    pairs[WIN] = own[1], other[1]
-    return [float(number) for first in sorted(pairs) for number in pairs[first]]
+    return [worth(own, other), worth(other, own), own[0], other[0], float(own[1]), float(other[1])]
 
 
 def test_more_nodes_win():
-    assert play_matches(champion(nodes=24), ValueAgent(WEIGHTS, PAYOFFS), 60, seed=1).win_rate > 0.65
+    assert play_matches(champion(nodes=24), ValueAgent(WEIGHTS, TO_WIN), 60, seed=1).win_rate > 0.65
 
 
 # --- lines ------------------------------------------------------------------------------------------------
@@ -309,11 +297,11 @@ def test_lines_begin_with_the_move_that_is_played():
         game = end_of_game(seed, 12 + seed)
         lines = agent.search(game)
         assert lines[0].action == agent.act(game)
-        known, _, _ = solved_action(game.state, 0, PAYOFFS, agent.limits.to_solve, SOLVER)
+        known, _, _ = solved_action(game.state, 0, TO_WIN, agent.limits.to_solve, SOLVER)
         assert known in (NO_ACTION, lines[0].action)
         if known == NO_ACTION and not lines[0].exact:
             assert lines[0].visits == max(line.visits for line in lines)
-        worths = [PAYOFFS.outcome * (2 * line.win - 1) + PAYOFFS.margin * line.margin for line in lines[1:]]
+        worths = [TO_WIN.outcome * (2 * line.win - 1) + TO_WIN.margin * line.margin for line in lines[1:]]
         assert worths == pytest.approx(sorted(worths, reverse=True))
         for line in lines:
             assert line.variation[0] == line.action
@@ -350,9 +338,9 @@ def exact_value(game, player, is_outcome_alone=False):
 
 
 def test_an_ending_is_played_perfectly():
-    for seed in range(3):
+    for seed, spaces in (0, 90), (1, 90), (2, 90), (5, 104):  # in the last one, moves end the game
         game = end_of_game(seed, 6)
-        while sum(game.positions) < 90:
+        while sum(game.positions) < spaces:
             game.play(champion().act(game))
         player = game.current_player
         best, lines = exact_value(game, player), champion(to_solve=3_000_000).search(game)
@@ -363,22 +351,27 @@ def test_an_ending_is_played_perfectly():
             after = game.clone()
             after.play(line.action)
             assert exact_value(after, player) == line.margin <= best
-            assert line.win == (line.margin > 0) or line.margin == 0
+            assert line.win == (exact_value(after, player, is_outcome_alone=True) > 0)
 
 
 def test_an_ending_is_won_if_only_the_winner_can_be_proved():
     """With an untrained value, and a budget that suffices only to find the winner."""
-    weights, won = new_weights(seed=1), 0
+    weights, margins = new_weights(seed=1), []
     for seed in range(30):
         game = end_of_game(seed, 9)
         for budget in (1000, 10_000):
-            is_solved, value, _ = solve(game.state, 0, budget, SOLVER, True)
+            is_solved, value, winning = solve(game.state, 0, budget, SOLVER, True)
+            effort = int(SOLVER.buffers.evaluations[0])
             if is_solved and value > 0 and not solve(game.state, 0, budget, SOLVER, False)[0]:
-                after = game.clone()
-                after.play(champion(2, budget, weights).act(game))
+                effort += int(SOLVER.buffers.evaluations[0])
+                for payoffs, action in (TO_WIN, winning), (TO_WIN._replace(outcome=0.0), NO_ACTION):
+                    found = solved_action(game.state, 0, payoffs, budget, SOLVER)
+                    assert found == (action, False, effort)
+                after, agent = game.clone(), champion(2, budget, weights)
+                after.play(agent.act(game))
                 assert exact_value(after, game.current_player, is_outcome_alone=True) > 0
-                won += 1
-    assert won > 0
+                margins.append(agent.search(game)[0].margin)
+    assert min(margins) == 0
 
 
 def test_successors_of_an_ending_are_solved_within_a_budget():
@@ -386,15 +379,19 @@ def test_successors_of_an_ending_are_solved_within_a_budget():
     game, agent = end_of_game(1, 12), champion()
     search = agent.workspace()
     tree, work, evaluator = search.tree, search.work, search.evaluator
-    for budget, num_solved in (200, 0), (1_000_000, 4):
+    for budget, num_solved, least, most in (200, 0, 600, 700), (1_000_000, 4, 1, 500_000):
         reset_search(tree, work, evaluator, game.state, 0)
         assert tree.nodes[ROOT]["count"] == 4
         last = tree.edges[tree.nodes[ROOT]["begin"] + 3]
         tree.nodes["values"][1:] = np.nan  # the solver must not read these values
         effort = solve_root(tree, work, evaluator, last["action"], budget, SOLVER)
-        assert tree.nodes[ROOT]["solved"] == num_solved
-        assert effort < 3.5 * budget
+        assert tree.nodes[ROOT]["solved"] == tree.nodes[ROOT]["visits"] == num_solved
+        assert least <= effort < most
     assert last["child"] == ROOT + 1
+    agent = champion(nodes=600, to_solve=1_000_000)
+    first, last = agent.deepen(game)  # the solver's first attempt has a smaller budget, and fails
+    assert last == agent.search(game)
+    assert last[0].exact > first[0].exact
 
 
 def test_a_move_of_the_solver_that_the_value_left_out_gets_the_last_edge():
@@ -417,25 +414,57 @@ def test_a_move_of_the_solver_that_the_value_left_out_gets_the_last_edge():
 
 def test_budgets_are_kept(monkeypatch):
     """The clock advances by a second when it is read, and by five during every attempt of the solver."""
-    game, read, compiled = Game(seed=3), iter(range(999)).__next__, []
+    game, read, compiled, tried = Game(seed=3), iter(range(999)).__next__, [], []
+
+    def fail(states, i, payoffs, quilts, solver):
+        tried.append(quilts)
+        return NO_ACTION, not [read() for _ in range(5)], 30_000
+
     monkeypatch.setattr(module.Search, "compile", lambda search: compiled.append(search))
     lines = champion(nodes=40).search(game)
     assert sum(line.visits for line in lines) == 39  # the root is a node, too
     for turns_left in (40, 12):
-        agent = ChampionAgent(WEIGHTS, PAYOFFS, level="instant")
+        agent = ChampionAgent(WEIGHTS, TO_WIN, level="instant")
         agent.search(end_of_game(1, turns_left))
         most_at_once = NODE_EFFORT + (1 + QUILT_EFFORT) * MAX_LEGAL_ACTIONS
         assert 0 <= agent.workspace().work.effort[0] - LEVELS["instant"] <= most_at_once
     monkeypatch.setattr(module, "perf_counter", read)
-    monkeypatch.setattr(module, "solved_ending", lambda *_: (NO_ACTION, not [read() for _ in range(5)], 0))
-    for seconds, blocks, results in ((9, 4, 2), (1, 1, 1)):
-        agent = ChampionAgent(WEIGHTS, PAYOFFS, seconds=seconds)
+    monkeypatch.setattr(module, "_MOST_AT_ONCE", 10_000)
+    monkeypatch.setattr(module, "solved_ending", fail)
+    agent = ChampionAgent(WEIGHTS, TO_WIN)
+    agent.act(game)
+    assert agent.workspace().work.effort[0] < LEVELS["instant"] - 30_000 + most_at_once
+    for seconds, threads, blocks, results, quilts in (
+        (16, 1, 11, 6, [11_666, 8_000_000, 8_000_000, 28_180, 11_666, 23_333, 8_000_000]),
+        (0.02, 2, 1, 1, [10_000] * 3),
+    ):
+        agent = ChampionAgent(WEIGHTS, TO_WIN, seconds=seconds, threads=threads)
         for think in (agent.act, agent.search):
-            think(game)
-            assert agent.workspace().tree.nodes[ROOT]["visits"] == 128 * blocks
+            lines = think(game)
+            assert agent.workspace().tree.nodes[ROOT]["visits"] == 128 * blocks * threads
+        assert threads > 1 or lines == champion(nodes=128 * blocks + 1).search(game)
         assert len(list(agent.deepen(game))) == results
         assert compiled.pop() is agent.workspace()  # before the time of the first move begins
+        assert tried == quilts
+        tried.clear()
     assert not compiled
+
+
+@pytest.mark.parametrize("budget", [{"nodes": 400}, {"level": "instant"}])
+def test_a_search_ends_when_no_other_move_can_become_the_most_visited_one(budget):
+    agent = ChampionAgent(WEIGHTS, TO_WIN, **budget)
+    search, tree, limits = agent.workspace(), agent.workspace().tree, agent.limits
+    for seed in (1, 2, 4):
+        agent.act(game := end_of_game(seed, turns_left=30))
+        visits = search._added
+        for number in (visits, visits - 1):
+            search._begin(game.state, 0)
+            search._grow(number, NO_LIMIT)
+            spent = int(search.work.effort[0])
+            at_this_pace = (limits.effort - spent) * (number + 1) // spent + 1
+            *_, second, first = sorted(tree.edges["visits"][: tree.nodes[ROOT]["count"]].tolist())
+            is_decided = first - second > min(limits.simulations - number, at_this_pace)
+            assert is_decided == (number == visits)
 
 
 @pytest.fixture(scope="module")
@@ -448,25 +477,25 @@ def checkpoint(tmp_path_factory):
 def test_a_spec_gives_a_budget(checkpoint, monkeypatch):
     """Without a budget, a checkpoint plays without a search, unless it is shipped."""
     assert isinstance(agents.load(checkpoint), ValueAgent)
-    assert ChampionAgent(WEIGHTS, PAYOFFS).limits.effort == LEVELS["instant"]
-    fast, few = (ChampionAgent(WEIGHTS, PAYOFFS, **each).limits for each in ({"level": "fast"}, {"nodes": 7}))
-    assert fast.effort == LEVELS["fast"]
+    instant, strong = (17_499, 35_000, 11_666, None), (199_999, 4_400_000, 1_466_666, None)
+    few, short = (6, NO_LIMIT, 140, None), (199_999, NO_LIMIT, 250_000, 0.5)
     for option, limits, name in (
-        (":fast", fast, "final:fast"),
-        (":level=fast,aim=win", fast, "final:fast"),
+        (":threads=1", instant, "final:threads=1"),
+        (":strong", strong, "final:strong"),
+        (":level=strong,aim=win", strong, "final:strong"),
         (":nodes=7,aim=score", few, "final:nodes=7,aim=score"),
+        (":seconds=0.5", short, "final:seconds=0.5"),
     ):
         agent = agents.load(f"{checkpoint}{option}")
         assert isinstance(agent, ChampionAgent)
         assert (agent.limits, agent.name) == (limits, name)
-    assert agents.load(f"{checkpoint}:seconds=0.5").limits.seconds == 0.5
     packed = checkpoints.pack((checkpoint / checkpoints.WEIGHTS_FILE).read_bytes())
     (checkpoint / checkpoints.PACKED_FILE).write_bytes(packed)
     monkeypatch.setattr(checkpoints, "SHIPPED_FOLDER", checkpoint.parent)
     agent = agents.load("final")
     assert isinstance(agent, ChampionAgent)
-    assert (agent.name, agent.limits.effort) == ("final", LEVELS["instant"])
-    assert agents.load("final:strong").limits.effort == LEVELS["strong"]
+    assert (agent.name, agent.limits) == ("final", instant)
+    assert agents.load("final:strong").limits == strong
     assert agents.path_of("final:strong") == checkpoint
 
 
@@ -493,3 +522,7 @@ def test_wrong_budgets_and_options_are_errors(checkpoint):
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)
+    agent = champion()
+    for think in (ValueAgent(WEIGHTS, TO_WIN).act, agent.search, agent.deepen, agent.evaluate_moves):
+        with pytest.raises(ValueError, match="plays patchwork, not nmbr9"):
+            think(nmbr9.Game(seed=1))

@@ -14,12 +14,8 @@ def naive_value(naive, patch, size):
     price, time, income = PATCHES[patch][1:]
     space = naive.positions[naive.current_player]
     target = min(53, space + time)
-    return (
-        income * len([mark for mark in INCOME_SPACES if mark > space])
-        + 2 * size * target / 53
-        - price
-        - (target - space)
-    )
+    later = income * sum(mark > space for mark in INCOME_SPACES)
+    return later + 2 * size * target / 53 - price - (target - space)
 
 
 def joints_after(naive, cells):

@@ -9,13 +9,7 @@ from patchwork_env import agents
 from patchwork_env.agents import GreedyAgent, uct
 from patchwork_env.agents.patchwork import mcts as module
 from patchwork_env.agents.patchwork.endings.solver import new_solver, solve
-from patchwork_env.agents.patchwork.mcts import (
-    MOST_CANDIDATES,
-    MctsAgent,
-    list_candidates,
-    new_workspace,
-    value_of,
-)
+from patchwork_env.agents.patchwork.mcts import MctsAgent, list_candidates, new_workspace, value_of
 from patchwork_env.agents.patchwork.placements import draw_kept, keep_best_placements, new_ranking
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.learning.evaluation.matches import play_matches
@@ -24,16 +18,16 @@ from tests.agents.positions import joints_of, many_states, quilt_after
 
 
 def test_budgets_are_kept(monkeypatch):
-    """The clock advances by a second when it is read, and by two for the solver."""
-    agent = MctsAgent(1, simulations=150)
-    agent.act(Game(seed=2))
-    assert agent.workspace()[0].nodes[0]["visits"] == 150
-    agent, read = agents.load("mcts:seconds=6", seed=1), iter(range(99)).__next__
+    """The clock advances by a second when it is read, and by one for the solver."""
+    read, tried = iter(range(99)).__next__, []
     for part in (module, uct):
         monkeypatch.setattr(part, "perf_counter", read)
-    monkeypatch.setattr(module, "solved_ending", lambda *_: (module.placements.NO_ACTION, read(), read()))
-    agent.act(Game(seed=3))
-    assert agent.workspace()[0].nodes[0]["visits"] == 400
+    monkeypatch.setattr(module, "solved_ending", lambda *args: (-1, read(), tried.append(args[3])))
+    for budget, visits in ("simulations=150", 150), ("seconds=6", 500):
+        agent = agents.load(f"mcts:{budget}", seed=1)
+        agent.act(Game(seed=3))
+        assert agent.workspace()[0].nodes[0]["visits"] == visits
+    assert tried == [3000, 1_800_000]
     names = [agents.load(f"mcts{options}").name for options in ("", ":simulations=50", ":seconds=0.50")]
     assert names == ["mcts", "mcts:simulations=50", "mcts:seconds=0.5"]
 
@@ -117,16 +111,15 @@ def test_candidates_begin_with_the_best_of_every_kind():
         legal = game.legal_actions().tolist()
         count = list_candidates(game.state, 0, room, stream)
         actions = room.actions[:count].tolist()
-        assert count == min(len(legal), MOST_CANDIDATES)
+        assert count == min(len(legal), module.MOST_CANDIDATES)
         assert len(set(actions)) == count
         assert set(actions) <= set(legal)
-        kinds = [(action - 1) // 648 if action else -1 for action in legal]
-        first = {(action - 1) // 648 if action else -1 for action in actions[: len(set(kinds))]}
-        assert first == set(kinds)
-        for kind in set(kinds) - {-1}:
-            same = [action for action in legal if action and (action - 1) // 648 == kind]
-            chosen = next(action for action in actions if action and (action - 1) // 648 == kind)
+        kinds = {(action - 1) // 648 for action in legal}  # -1 is to advance
+        assert {(action - 1) // 648 for action in actions[: len(kinds)]} == kinds
+        for kind in kinds - {-1}:
+            same = [action for action in legal if (action - 1) // 648 == kind]
             joints = {action: joints_of(quilt_after(game, action)) for action in same}
+            chosen = next(action for action in actions if action in joints)
             assert joints[chosen] == max(joints.values())
 
 
@@ -137,5 +130,5 @@ def test_the_outcome_counts_for_more_than_the_margin():
         while not game.is_over:
             game.play(rng.choice(game.legal_actions().tolist()))
         margin = game.scores()[0] - game.scores()[1]
-        sign = 1 if game.winner() == 0 else -1
+        sign = 1 - 2 * game.winner()
         assert value_of(game.state, 0) == pytest.approx(0.8 * sign + 0.2 * max(-1, min(1, margin / 50)))
