@@ -82,6 +82,7 @@ class MctsAgent(UctAgent):
         tree, part = (new_tree(MOST_NODES, EDGES_PER_NODE * MOST_NODES, STATE) for _ in range(2))
         work, solver = new_workspace(), new_solver()
         state, stream = Game(seed=0).state, seed_streams(0)
+        placements.only_action(state, 0, work.legal_set)
         start_tree(tree, state, 0)
         simulate(tree, work, RULE, stream, 1)
         copy_subtree(tree, ROOT, part)
