@@ -48,15 +48,15 @@ def _run(options: argparse.Namespace) -> int:
 
 def _use(name: str) -> None:
     rules = rules_of(name)
-    batch = SelfPlayBatch(rules, 2, seed=0)
+    batch = SelfPlayBatch(rules, 2)
     batch.step(batch.random_actions)
-    opponent, new_game = agents.load("random", seed=0), cast(Any, rules.game)
+    opponent, new_game = agents.load("random"), cast(Any, rules.game)
     for env in (GameEnv(rules, opponent), GameVectorEnv(rules, 2, opponent)):
         _, info = env.reset(seed=0)
         env.step(info["action_mask"].argmax(-1))
     for spec in agents.names(name):
         with suppress(ModuleNotFoundError):  # of an agent whose library is not installed
             play_matches(spec, "random", 2, game=name)
-            game, agent = new_game(seed=0), agents.load(spec, seed=0)
+            game, agent = new_game(seed=0), agents.load(spec)
             if isinstance(agent, IncrementalAnalyst):
                 next(iter(agent.deepen(game)))

@@ -53,10 +53,11 @@ def export_policy(spec: str, out: Path) -> int:
     agent, path = agents.load(spec), agents.path_of(spec)
     with from_extra("export", "exports need"):
         from patchwork_env.agents.checkpoints import read_checkpoint
+        from patchwork_env.agents.networks import PolicyAgent
         from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
         from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
-    network, samples = getattr(agent, "network", None), getattr(agent, "sample", False)
-    if path is None or samples or not isinstance(network, PatchworkNetwork):
+    network = agent.network if isinstance(agent, PolicyAgent) and not agent.sample else None
+    if path is None or not isinstance(network, PatchworkNetwork):
         raise ValueError(f"{spec!r} cannot be exported; give the checkpoint of a policy, without options")
     contents = policy_to_onnx(network, read_checkpoint(path).info)
     write_bytes(out, contents)

@@ -68,7 +68,7 @@ def stoppable(note: Callable[[], str]) -> Iterator[None]:
         with signals_interrupt():
             yield
     except Interruption as interruption:
-        print(f"stopped by {interruption}{note()}", flush=True)
+        print(f"stopped by {interruption}{note()}")
         raise SystemExit(128 + interruption.signal) from None
 
 

@@ -1,20 +1,22 @@
 """The command that compiles games and agents."""
 
-from patchwork_env import agents, cli
+from patchwork_env import agents, cli, nmbr9
 from patchwork_env.core import progress
 from patchwork_env.core.progress import Compilation
 from patchwork_env.learning.commands import compile as command
 
 
 def test_everything_of_a_game_is_used_once_and_agents_without_their_library_left_out(monkeypatch, capsys):
-    played, envs = [], {command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv}
+    played, analysed, envs = [], [], {command.SelfPlayBatch, command.GameEnv, command.GameVectorEnv}
 
     def play(spec, opponent, number, game):
         played.append(f"{spec} against {opponent}, {number} games of {game}")
         raise ModuleNotFoundError(f"{spec} needs more", name="more")
 
     monkeypatch.setattr(agents, "names", lambda game: ("random", "greedy"))
+    monkeypatch.setattr(agents.GreedyAgent, "deepen", lambda _, game: [analysed.append(game)], raising=False)
     assert cli.main(["compile", "--game", "nmbr9"]) == 0
+    assert [type(game) for game in analysed] == [nmbr9.Game]
     assert "kernels compiled in " in capsys.readouterr().out
     monkeypatch.setattr(command, "play_matches", play)
     for kind in envs:
