@@ -11,7 +11,7 @@ import pytest
 
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
 from patchwork_env.learning.config import algorithms, load_config
-from patchwork_env.learning.config.keys import Schedule, section_of
+from patchwork_env.learning.config.loading import keys_of
 from patchwork_env.learning.runs.folder import evaluation_files
 from patchwork_env.patchwork import Game
 from tests.learning.algorithms.alphazero import test_against_naive as alphazero_twin
@@ -197,20 +197,10 @@ def test_every_key_has_a_row():
     for algorithm, twin in TWINS.items():
         of_cases = {key for changed in twin.CASES.values() for key in changed}
         with_rows |= {f"{algorithm}.{key}" for key in of_cases}
-    known = {key for config in algorithms().values() for key in leaves(config)}
+    known = {key.name for config in algorithms().values() for key in keys_of(config())}
     without = {key for key in known - with_rows if key.partition(".")[0] not in ELSEWHERE}
     assert not without
     assert {key.partition(".")[0] for key in known} >= ELSEWHERE.keys()
-
-
-def leaves(kind, prefix=""):
-    """The full names of the keys of a section and of those in it; a schedule is one."""
-    for name in kind.model_fields:
-        section = section_of(kind, name)
-        if section is None or section is Schedule:
-            yield prefix + name
-        else:
-            yield from leaves(section, f"{prefix}{name}.")
 
 
 @pytest.mark.parametrize(
