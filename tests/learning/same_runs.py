@@ -27,15 +27,13 @@ def environment():
 
 
 def start_run(config, run, *overrides):
-    return train.main(["--config", str(config), "--run-dir", str(run), *_as_options(overrides)])
+    return train.main(
+        ["--config", str(config), "--run-dir", str(run), *(f"--set={each}" for each in overrides)]
+    )
 
 
 def resume_run(run, *overrides):
-    return train.main(["--resume", str(run), *_as_options(overrides)])
-
-
-def _as_options(overrides):
-    return ["--set", *overrides] if overrides else []
+    return train.main(["--resume", str(run), *(f"--set={each}" for each in overrides)])
 
 
 def checkpoints_of(run):
@@ -78,13 +76,14 @@ def assert_same_run(run, other):
 
 def _contents_of(run):
     last = checkpoints_of(run)[-1]
-    state = json.loads((last / "trainer.json").read_text())["state"]
-    assert state.pop("seconds") > 0
+    stored = json.loads(text := (last / "trainer.json").read_text())
+    assert text == json.dumps(stored, indent=1) + "\n"
+    assert stored["state"].pop("seconds") > 0
     evaluations = [json.loads(path.read_text()) for path in evaluation_files(run).values()]
     return {
         "checkpoints": [folder.name for folder in checkpoints_of(run)],
         "last checkpoint": tensors_of(last),
-        "state of the trainer": state,
+        "state of the trainer": stored["state"],
         "final policy": tensors_of(run / "final"),
         "metrics.jsonl": [_timeless(line) for line in metrics_of(run)],
         "events": _timeless(scalars_of(run)),

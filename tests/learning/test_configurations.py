@@ -1,19 +1,17 @@
 """Every configuration of the project trains with the command, resumes, and gives a policy that plays."""
 
-import json
-
 import pytest
 
 from patchwork_env.core.commands import CommandParser
 from patchwork_env.learning.commands import evaluate, train
 from patchwork_env.learning.commands.match_options import add_games
 from patchwork_env.learning.config import CONFIGS, load_config
+from tests.learning.same_runs import metrics_of
 from tests.learning.small_runs import small
 
 
 def curves(run):
-    rows = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
-    return [row for row in rows if any(name.startswith("losses/") for name in row)]
+    return [row for row in metrics_of(run) if any(name.startswith("losses/") for name in row)]
 
 
 @pytest.mark.parametrize("configuration", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -89,10 +89,10 @@ def candidates(folder: Path, game: str) -> dict[int, Path]:
     return {steps: checkpoints[steps] for steps in sorted({*best, max(strengths)})}
 
 
-def choose_best(folder: Path, measured: Mapping[int, Sequence[MatchResult]]) -> int:
+def choose_best(folder: Path, game: str, measured: Mapping[int, Sequence[MatchResult]]) -> int:
     """Copy the strongest candidate, by matches on new circles or decks, to ``RUN/best``; return its steps."""
     matches = {steps: tuple(result.figures for result in results) for steps, results in measured.items()}
-    metric = next(iter(measured.values()))[0].part.metric
+    metric = match_part(game).metric
     best = max(matches, key=lambda steps: _strength(matches[steps], metric))
     evaluation = read_evaluation(evaluation_files(folder)[best])
     checkpoint, ignore = checkpoint_folders(folder)[best], shutil.ignore_patterns(*TRAINER_FILES)

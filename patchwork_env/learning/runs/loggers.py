@@ -126,17 +126,17 @@ class _TensorBoard:
         name = f"events.out.tfevents.{time.time():017.6f}.{platform.node()}.{os.getpid()}"
         self.file = GrowingFile(folder / name)
         self._records: Any = RecordWriter(self.file)
-        self._write(0, file_version="brain.Event:2")
+        self._write(file_version="brain.Event:2")
         if steps:
-            self._write(steps + 1, session_log=SessionLog(status=SessionLog.START))
+            self._write(step=steps + 1, session_log=SessionLog(status=SessionLog.START))
 
-    def _write(self, steps: int, **contents: Any) -> None:
-        event = self._event(wall_time=time.time(), step=steps, **contents)
+    def _write(self, **contents: Any) -> None:
+        event = self._event(wall_time=time.time(), **contents)
         self._records.write(event.SerializeToString())
 
     def add(self, metrics: Mapping[str, float], steps: int) -> None:
         for name, value in metrics.items():
-            self._write(steps, summary=self._summary.scalar(name, value))
+            self._write(step=steps, summary=self._summary.scalar(name, value))
 
 
 # --- tracking services --------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ class Sender:
 
     def __init__(self, service: Service, folder: Path, config: RunConfig) -> None:
         self._service, self._has_failed = service, False
-        self._calls: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST_WAITING)
+        self._calls = queue.Queue[Callable[[], object] | None](_MOST_WAITING)
         self._thread = threading.Thread(target=self._work, args=(folder, config), daemon=True)
         self._thread.start()
 

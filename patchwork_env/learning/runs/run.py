@@ -31,7 +31,6 @@ from patchwork_env.learning.evaluation.results import MatchResult
 from patchwork_env.learning.runs.checkpoints import (
     begin_run,
     complete_checkpoints,
-    forget_old_states,
     load_checkpoint,
     save_checkpoint,
     write_policy,
@@ -110,7 +109,6 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
             checkpoint = load_checkpoint(folder, trainer)
             with storing_in(folder):
                 remove_partial(folder)
-                forget_old_states(folder)
                 if overrides:
                     write_text(folder / CONFIG_FILE, dump_config(config))
             print(f"resuming from {checkpoint}", flush=True)
@@ -270,7 +268,7 @@ class Run:
             measured = {steps: self._matches(player, games, seed) for steps, player in players.items()}
             among = f", the best of {len(folders)} that were measured again"
         with storing_in(self.folder):
-            best = choose_best(self.folder, measured)
+            best = choose_best(self.folder, self.config.game, measured)
         rates = ", ".join(f"{result.win_rate:.1%} against {result.opponent}" for result in measured[best])
         print(f"best policy: {self.folder / BEST}   (that of step {best}{among}: {rates})")
 

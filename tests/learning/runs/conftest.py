@@ -9,7 +9,6 @@ import pytest
 
 from patchwork_env.core import progress
 from patchwork_env.learning.commands import train
-from tests.learning.same_runs import forget_the_end
 
 TINY = """
 description: tiny
@@ -54,10 +53,3 @@ def finished(trained):
 def run(finished, tmp_path):
     """A copy of the finished run."""
     return Path(shutil.copytree(finished, tmp_path / "run"))
-
-
-@pytest.fixture
-def interrupted(run):
-    """A copy of the run, as if it had been killed after its last checkpoint but one."""
-    forget_the_end(run)
-    return run

@@ -42,17 +42,13 @@ def trainer_of(game="patchwork"):
     config = PpoConfig(evaluation={"opponents": OPPONENTS}).model_copy(update={"game": game})
     trainer = Unlearning(config)
     trainer.step()
-    trainer.seconds = 90.0
+    trainer.seconds = 100.0
     return trainer
 
 
 @pytest.fixture(scope="module")
 def results():
     return [play_matches("random", opponent, 8, keep=2) for opponent in OPPONENTS]
-
-
-def events_of(folder):
-    return EventAccumulator(str(folder)).Reload()
 
 
 def add(folder, trainer, *evaluations):
@@ -64,6 +60,8 @@ def add(folder, trainer, *evaluations):
         save_checkpoint(folder, trainer)
         record(folder, trainer, results, log)
     log.close()
+    with pytest.raises(ValueError, match="closed file"):
+        log.add({"late": 1.0}, trainer.steps, 0.0)
 
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
@@ -76,7 +74,7 @@ def test_the_file_holds_the_results_and_games_that_can_be_replayed(tmp_path, gam
     assert (contents.pop("format"), contents.pop("version")) == (EVALUATION_FORMAT, EVALUATION_VERSION)
     (read,) = evaluations_of(tmp_path)
     assert read.matches == tuple(result.figures for result in results)
-    assert (contents["steps"], contents["minutes"]) == (100, 1.5)
+    assert {(line["steps"], line["minutes"]) for line in (contents, *metrics_of(tmp_path))} == {(100, 1.6667)}
     assert "core" in contents["machine"]
     played = [(result, i) for result in results for i in (0, 1)]
     for sample, (result, i) in zip(contents["sample_games"], played, strict=True):
@@ -98,14 +96,14 @@ def test_the_best_is_one_of_three_or_the_last_and_later_evaluations_are_deleted(
     assert weak[0].win_rate < strong[0].win_rate < easy[0].win_rate, "easy has another opponent"
     add(tmp_path, trainer, easy, strong, weak, strong, strong, weak)
     assert list(candidates(tmp_path, "patchwork")) == [200, 400, 500, 600]
-    best = choose_best(tmp_path, {200: weak, 400: weak, 500: weak, 600: strong})
-    assert best == read_evaluation(best_file(tmp_path)).steps == 600
+    best = choose_best(tmp_path, "patchwork", {200: weak, 400: weak, 500: strong, 600: weak})
+    assert best == read_evaluation(best_file(tmp_path)).steps == 500
     assert [path.name for path in (tmp_path / "best").iterdir()] == ["nothing"]
     for steps in (600, 500, 0):
         trainer.steps = steps
         add(tmp_path, trainer)
         assert [evaluation.steps for evaluation in evaluations_of(tmp_path)] == [*range(100, steps + 1, 100)]
-        assert (tmp_path / "best").is_dir() == best_file(tmp_path).exists() == (steps == 600)
+        assert (tmp_path / "best").is_dir() == best_file(tmp_path).exists() == (steps >= 500)
 
 
 def test_metrics_are_the_figures_of_the_agent(results):
@@ -134,13 +132,21 @@ def test_rating_is_that_of_the_matches_against_members_of_the_gauntlet(results):
 
 
 def test_tensorboard_shows_the_metrics_of_every_evaluation(tmp_path, results, monkeypatch):
+    """Evaluations that it has are not added to it again, and later ones are dropped."""
     synced: list[GrowingFile] = []
     monkeypatch.setattr(GrowingFile, "sync", lambda file: synced.append(file))
-    add(tmp_path, trainer_of(), results, results)
-    assert [len(synced), len(set(synced))] == [4, 2]  # both files at both evaluations
-    events = events_of(tmp_path)
+    trainer = trainer_of()
+    for steps, number in ((100, 2), (100, 3), (299, 0)):
+        trainer.steps = steps
+        add(tmp_path, trainer, *[results] * number)
+    assert [len(synced), len(set(synced))] == [10, 4]  # both files of both logs at all evaluations
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert events.file_version == 2
     expected = {name: value for result in results for name, value in metrics(result).items()}
     expected |= rating_metrics(results)
+    rounded = {name: round(value, 6) for name, value in expected.items()}
+    written = {name: value for line in metrics_of(tmp_path) for name, value in line.items()}
+    assert written == {"steps": 200, "minutes": 1.6667} | rounded
     assert set(events.Tags()["scalars"]) == set(expected)
     for name, value in expected.items():
         points = [(event.step, event.value) for event in events.Scalars(name)]

@@ -21,6 +21,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from patchwork_env.agents.checkpoints import read_checkpoint
+from patchwork_env.core import progress
 from patchwork_env.core.files import GrowingFile
 from patchwork_env.learning import system as signals_module
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
@@ -80,14 +81,11 @@ def long_run(tmp_path_factory, config):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "times", "code"), [(SIGINT, 2, 130), (SIGTERM, 1, 143), (SIGKILL, 1, -9)])
-def test_a_run_that_was_stopped_anywhere_ends_as_one_that_was_not(
-    config, long_run, tmp_path, number, times, code
-):
+def test_a_stopped_run_ends_as_one_that_was_not(config, long_run, tmp_path, number, times, code):
     """The real command, with repeated signals; tests/attack/kills.py does it many times."""
     run = tmp_path / "run"
-    command = same_runs.train_command(
-        "--config", str(config), "--run-dir", str(run), "--set", "total_steps=1920"
-    )
+    arguments = "--config", str(config), "--run-dir", str(run), "--set", "total_steps=1920"
+    command = same_runs.train_command(*arguments)
     with subprocess.Popen(
         command, env=same_runs.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -143,28 +141,33 @@ def wait_for(path, process):
     raise AssertionError(f"{path} does not appear: {process.stdout.read()}")
 
 
-def test_a_second_signal_abandons_the_iteration(config, tmp_path, monkeypatch, capfd):
-    def send():
-        os.kill(os.getpid(), SIGTERM)
+@pytest.mark.parametrize(
+    ("number", "newest", "said"),
+    [(1, 3, "by SIGTERM: saved {}"), (2, 2, "at once by SIGTERM: everything after {} is lost")],
+)
+def test_a_second_signal_abandons_the_iteration(number, newest, said, config, tmp_path, monkeypatch, capfd):
+    run, step = tmp_path / "run", PpoTrainer.step
 
-    run = tmp_path / "run"
+    def step_and_send(trainer):
+        metrics = step(trainer)
+        for _ in range(number if trainer.iteration == 3 else 0):
+            os.kill(os.getpid(), SIGTERM)
+        return metrics
+
     handlers = [signal.getsignal(number) for number in (SIGINT, SIGTERM)]
     with monkeypatch.context() as context:
         context.setattr(signals_module, "_ECHO_SECONDS", -1.0)
-        context.setattr(PpoTrainer, "step", lambda _: [send(), send(), pytest.fail("still there")])
+        context.setattr(PpoTrainer, "step", step_and_send)
         assert same_runs.start_run(config, run) == 143
     assert [signal.getsignal(number) for number in (SIGINT, SIGTERM)] == handlers
     output, errors = capfd.readouterr()
     assert "SIGTERM: stops after this step; send it again to stop at once" in errors
-    first = checkpoint(run, 0)
-    lost = f"stopped at once by SIGTERM: everything after {first} is lost"
-    assert f"{lost}\nresume with --resume {run}" in output
-    assert same_runs.checkpoints_of(run) == [first]
+    last = same_runs.checkpoints_of(run)[-1]
+    assert last == checkpoint(run, newest)
+    assert f"stopped {said.format(last)}\nresume with --resume {run}" in output
 
 
-def test_a_signal_during_an_evaluation_stops_it_and_it_is_made_up_for(
-    config, finished, tmp_path, monkeypatch, capsys
-):
+def test_an_evaluation_that_a_signal_stops_is_made_up_for(config, finished, tmp_path, monkeypatch, capsys):
     def stop(*_, **__):
         os.kill(os.getpid(), SIGINT)
         signals_module.stop_if_asked()
@@ -198,8 +201,9 @@ def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypat
 # --- resumed runs -------------------------------------------------------------------------------------------
 
 
-def test_a_run_ends_as_an_undisturbed_one_after_files_of_killed_processes(finished, interrupted, capsys):
-    run, evaluations = interrupted, interrupted / "evaluations"
+def test_a_run_ends_as_an_undisturbed_one_after_files_of_killed_processes(finished, run, capsys):
+    same_runs.forget_the_end(run)
+    evaluations = run / "evaluations"
     half = run / "checkpoints" / ".step_0000000640-abc.partial" / "step_0000000640"
     half.mkdir(parents=True)
     (half / "weights.safetensors").write_bytes(b"half")
@@ -227,24 +231,22 @@ def test_a_run_ends_as_an_undisturbed_one_after_files_of_killed_processes(finish
 @pytest.mark.parametrize(("change", "matches"), [("nothing", 0), ("no choice of the best", 4), ("no end", 4)])
 def test_only_what_a_run_has_not_finished_is_played(run, capsys, monkeypatch, change, matches):
     played, play_matches = [], run_module.play_matches
-
-    def watched(*arguments, **options):
-        played.append(arguments)
-        return play_matches(*arguments, **options)
-
-    monkeypatch.setattr(run_module, "play_matches", watched)
+    monkeypatch.setattr(run_module, "play_matches", lambda *a, **b: played.append(a) or play_matches(*a, **b))
+    for pause in ("_SECONDS_BEFORE_NOTICE", "_PAUSE"):
+        monkeypatch.setattr(progress, pause, 0.0)
     if change == "no choice of the best":
         (run / "evaluations" / "best.json").unlink()
     elif change == "no end":
         same_runs.forget_the_end(run)
-    in_state(seconds=600)(run)
+    in_state(seconds=3540)(run)
     assert same_runs.resume_run(run) == 0
-    said, is_over = capsys.readouterr().out, change == "nothing"
+    (said, bars), is_over = capsys.readouterr(), change == "nothing"
+    assert f"%, {512 if change == 'no end' else 640} of 600 steps" in bars.splitlines()[0]
     assert (f"{run} is finished: it has all 600 steps" in said) == is_over
     assert ("--set total_steps=1280" in said) == is_over
-    assert ("640 steps in 10.0 minutes, 1 steps per second" in said) != is_over
+    assert ("640 steps in 59.0 minutes, 0 steps per second" in said) != is_over
     assert len(played) == matches
-    assert {int(line["minutes"]) for line in same_runs.metrics_of(run)} <= {0, 10}
+    assert {int(line["minutes"]) for line in same_runs.metrics_of(run)} <= {0, 59}
     assert (run / "evaluations" / "best.json").exists()
 
 
@@ -297,7 +299,7 @@ def spoil(path):
         (in_state(seconds=-0.5), "seconds is -0.5; allowed are numbers above 0"),
         (in_state(opponents=[3] * 4), "; delete it to resume from "),
         (in_newest("trainer.safetensors", spoil), "trainer.safetensors was changed"),
-        (in_newest("trainer.safetensors", Path.unlink), "is damaged"),
+        *((in_newest(f"{name}.safetensors", Path.unlink), "is damaged") for name in ("trainer", "weights")),
         (lambda run: shutil.rmtree(run / "checkpoints"), "holds no checkpoint to resume from"),
         (lambda run: (run / "config.yaml").unlink(), "is not a run: it holds no config.yaml"),
         ("network.width=9", "network.width is 9, and 8 in"),
@@ -372,6 +374,10 @@ def test_no_space_for_curves(finished, config, tmp_path, capsys, monkeypatch):
     assert same_runs.start_run(config, run) == 2
     monkeypatch.undo()
     assert_stopped_for_want_of_space(run, last_line(capsys), checkpoint(run, 2))
+    with monkeypatch.context() as context:
+        context.setattr(GrowingFile, "sync", refuse)
+        assert same_runs.resume_run(run) == 2
+    assert_stopped_for_want_of_space(run, last_line(capsys), checkpoint(run, 2))
     assert same_runs.resume_run(run) == 0
     same_runs.assert_same_run(run, finished)
 
@@ -410,6 +416,7 @@ def test_the_final_policy_stays_until_the_next_one_is_complete(finished, run, mo
     assert same_runs.resume_run(run, "total_steps=704") == 2
     assert same_runs.tensors_of(run / "final") == same_runs.tensors_of(finished / "final")
     assert partial_of(run) == []
+    assert not (run / "evaluations" / "best.json").exists()  # so that it is chosen again
 
 
 # --- folders in use -----------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import flattened, load_config
 from patchwork_env.learning.runs import loggers
 from patchwork_env.learning.runs.loggers import SERVICES, Log
+from tests.learning.same_runs import metrics_of
 
 CONFIG = """
 total_steps: 128
@@ -79,16 +80,21 @@ def test_services_get_the_name_and_the_settings_of_a_run_and_know_it_again(confi
     settings = first["config"]
     expected = {"name": "run", "dir": run, "resume": "allow", "project": "patchwork-env", "config": settings}
     assert first == expected | {"id": first["id"], "allow_val_change": True, "settings": {"console": "off"}}
-    assert again["id"] == known_run(run, "wandb")
+    assert (again["id"], len(first["id"])) == (known_run(run, "wandb"), 8)
+    clients["wandb"].init.return_value.define_metric.assert_called_with("*", step_metric="steps")
+    assert json.loads(json.dumps(settings)) == settings
     assert flattened(settings).items() >= {"seed": 5, "ppo.epochs": 1, "made_with.steps": 0}.items()
+    assert again["config"]["made_with"]["steps"] == 128
     starts = [call(run_id=known, run_name="run") for known in (None, known_run(run, "mlflow"))]
     assert mlflow.start_run.call_args_list == starts
     mlflow.set_experiment.assert_called_with("patchwork-env")
     mlflow.log_params.assert_called_once_with(flattened(settings))
+    sent = [(one.kwargs["step"], {"steps", *one.args[0]}) for one in mlflow.log_metrics.call_args_list]
+    assert sent == [(line["steps"], {*line}) for line in metrics_of(run)]
 
 
 def test_a_service_that_does_not_answer_is_left_behind(tmp_path, clients, monkeypatch, capsys):
-    answer = threading.Event()
+    answer, before = threading.Event(), set(threading.enumerate())
     clients["wandb"].init.side_effect = lambda **named: answer.wait() and None
     monkeypatch.setattr(loggers, "_SECONDS_AT_END", 0.01)
     monkeypatch.setattr(loggers, "_MOST_WAITING", 4)
@@ -98,6 +104,7 @@ def test_a_service_that_does_not_answer_is_left_behind(tmp_path, clients, monkey
             log.add({"a": 1.0}, steps, 0.0)
         log.close()
         assert capsys.readouterr().err.count(f"wandb misses metrics ({reason})") == 1
+    assert {thread.daemon for thread in {*threading.enumerate()} - before} == {True}  # none outlives the run
     answer.set()
 
 
@@ -107,14 +114,6 @@ def test_a_client_that_is_missing_is_named(config, tmp_path, monkeypatch, capsys
         assert train_with(config, tmp_path / "run", name) == 2
         assert f"the tracker {name} needs {name}: pip install {name}" in capsys.readouterr().err
         assert not (tmp_path / "run").exists()
-
-
-def test_trackers_are_a_name_or_several_or_none(config):
-    assert load_config(config).tracker == ("tensorboard",)
-    named = {"wandb": ("wandb",), "[tensorboard, wandb]": ("tensorboard", "wandb"), "none": (), "[]": ()}
-    assert {given: load_config(config, [f"tracker={given}"]).tracker for given in named} == named
-    config.write_text("tracker:")
-    assert load_config(config).tracker == ()
 
 
 def run_and_resume(config, tracker):

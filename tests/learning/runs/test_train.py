@@ -23,7 +23,7 @@ from patchwork_env.learning.evaluation.records import read_evaluation
 from patchwork_env.learning.runs import run as run_module
 from patchwork_env.learning.runs.checkpoints import free_folder
 from patchwork_env.learning.runs.evaluations import candidates
-from patchwork_env.learning.runs.folder import best_file, checkpoint_folders
+from patchwork_env.learning.runs.folder import best_file, checkpoint_folders, metrics_lines
 from tests.learning.same_runs import (
     checkpoints_of,
     evaluations_of,
@@ -40,12 +40,12 @@ STEPS = 10 * STEPS_PER_ITERATION  # the first multiple of an iteration from tota
 def test_output_and_files_of_a_run(trained, config):
     said, errors, finished = trained
     assert "new run in runs/tiny; if it is interrupted, resume it with --resume runs/tiny" in said
-    assert "640 steps in " in said
-    assert "against random: 4 games" in said
-    assert "final policy: runs/tiny/final" in said
+    parts = "640 steps in ", "against random: 4 games", "final policy: runs/tiny/final"
+    assert [part for part in parts if part not in said] == []
     assert "\r" not in errors  # a file has no place where a bar could be drawn anew
     bars = [line for line in errors.splitlines() if " of 600 steps" in line]
     assert [int(bar.split()[1]) for bar in bars] == list(range(0, STEPS + 1, STEPS_PER_ITERATION))
+    assert [line.split()[1] for line in said.splitlines() if " min  " in line] == ["256", "512"]
     assert f", entropy {metrics_of(finished)[0]['losses/entropy']:.2f}, explained " in bars[1]
 
     files = {str(path.relative_to(finished)) for path in finished.rglob("*")}
@@ -78,6 +78,8 @@ def test_every_iteration_and_evaluation_has_its_metrics(finished):
     assert {"games/score", "league/snapshots"} <= set().union(*iterations)
     evaluated = [line["steps"] for line in lines if "evaluation/win_rate_against_random" in line]
     assert evaluated == [256, 512, 640]
+    most = f'{{"steps": {10**12 - 1}, "minutes": {10**9 - 1}, "x": {2**63 - 1}}}\n'
+    assert [*metrics_lines(most)] == [(most, json.loads(most))]
 
 
 def test_tensorboard_has_the_same_curves(finished):
@@ -96,6 +98,7 @@ def test_the_best_policies_are_measured_again_on_other_circles(trained, finished
     chosen, (last,) = read_evaluation(best_file(finished)), evaluations_of(finished)[-1].matches
     (match,) = chosen.matches
     assert (match.games, match.seed) == (4, last.seed + 1)
+    assert [len(each.sample_games) for each in (*evaluations_of(finished), chosen)] == [2, 2, 2, 0]
     assert read_checkpoint(finished / "best").info["steps"] == chosen.steps
     folders = candidates(finished, "patchwork")
     assert list(folders) == [256, 512, 640]
@@ -113,9 +116,8 @@ def test_the_seed_decides_the_run_and_evaluations_change_nothing(finished, confi
 
 
 def test_checkpoints_by_the_clock(config, tmp_path, monkeypatch):
-    """A minute passes between two looks at the clock: after every iteration, at a checkpoint, and in the
-    evaluation after the fourth iteration."""
-    run, clock = tmp_path / "run", itertools.count(0, 60)
+    """A minute passes between two looks at the clock, and 119 seconds in the evaluation."""
+    run, clock = tmp_path / "run", itertools.chain(range(0, 421, 60), itertools.count(539, 60))
     monkeypatch.setattr(run_module, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(run_module.Run, "_evaluate", lambda *_: [next(clock)][1:])  # no results
     settings = ["checkpoint_every=1000", "checkpoint_minutes=3", "total_steps=448"]
@@ -211,6 +213,7 @@ def test_explain(capsys):
     assert "total_steps = 1000000   (integer, at least 1, at most 9000000000)\n" in said
     assert "solo_td.ema_decay = 0.998" in explain(["solo_td"])
     assert "league.choice = hard   (uniform | hard | even)\n" in explain(["league"])
+    assert "network.features = true   (boolean)\n" in explain(["network"])
     assert "device = cpu   (cpu)\n" in explain(["td"])
     assert "ppo." not in explain(["solo_td"]) + explain()
     named = {line.partition(" ")[0] for line in explain(["gamma"]).splitlines() if line[0] != " "}
