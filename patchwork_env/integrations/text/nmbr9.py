@@ -113,10 +113,10 @@ def _why_not(game: Game, word: str) -> str:
     if orientation not in DISTINCT[digit]:
         return f"there is no orientation {orientation}; orientations are {listed(DISTINCT[digit])}"
     moves = game.placements(game.current_player)
-    if not moves:
+    if (corner := _corner(moves)) is None:
         return f"the first tile lies at 0,0, as '{digit}/{orientation}@0,0'"
     _, down, right = parse_tile(word)
-    top, left = _corner(moves) or (0, 0)
+    top, left = corner
     return _why_no_room(moves, {(top + down + r, left + right + c) for r, c in ORIENTED[digit][orientation]})
 
 
@@ -126,18 +126,17 @@ def _why_no_room(moves: tuple[Move, ...], cells: set[Cell]) -> str:
         for cell in move.cells:
             table.setdefault(cell, []).append(number)
     heights = {len(table.get(cell, ())) for cell in cells}
-    level = min(heights)
     if len(heights) > 1:
         found = listed(
             f"tiles of level {height - 1}" if height else "the table" for height in sorted(heights)
         )
         return f"below it would be {found}, which must be one level"
+    (level,) = heights
     below = {table[cell][-1] for cell in cells} if level else set()
     if len(below) == 1:
         return f"on level {level} it would rest on one tile alone; it must rest on two or more"
     beside = ((row + down, column + right) for row, column in cells for down, right in _BESIDE)
-    is_first = all(len(numbers) <= level for numbers in table.values())
-    if not is_first and not any(len(table.get(cell, ())) > level for cell in beside):
+    if not any(len(table.get(cell, ())) > level for cell in beside):
         return f"on level {level} it would touch no other tile of that level"
     return f"the tiles would spread over more than {MAX_SPREAD} rows or columns"
 

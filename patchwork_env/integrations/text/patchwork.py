@@ -131,7 +131,7 @@ def _why_not(game: Game, word: str) -> str:
     if word.startswith("*"):
         return "there is no special patch to place now"
     patch, orientation, column, row = _BUYING.fullmatch(word).groups()  # type: ignore[union-attr]
-    if len(patch) > 2 or int(patch) not in game.offered:
+    if len(patch) > 9 or int(patch) not in game.offered:  # the notation allows 9 digits
         return f"patch {patch[:3]} is not offered; the offered patches are {listed(game.offered)}"
     if len(orientation) > 1 or int(orientation) not in DISTINCT[int(patch)]:
         return f"there is no orientation {orientation[:2]}; orientations are {listed(DISTINCT[int(patch)])}"

@@ -14,7 +14,7 @@ from patchwork_env.core.names import counted
 from patchwork_env.core.polyomino import Cells, extent
 from patchwork_env.games import part_of, rules_of
 
-_BETWEEN_SHAPES = 3
+_SHAPE_WIDTH = 16  # of the column of a shape: "orientation 7" and a gap
 
 
 class LegalMove(NamedTuple):
@@ -144,9 +144,8 @@ def draw(shapes: tuple[Cells, ...]) -> list[str]:
     columns = [
         [f"orientation {o}", *_rows(shapes[o])] for o in range(len(shapes)) if shapes[o] not in shapes[:o]
     ]
-    width = max(len(column[0]) for column in columns) + _BETWEEN_SHAPES
     lines = zip_longest(*columns, fillvalue="")
-    return ["".join(part.ljust(width) for part in line).rstrip() for line in lines]
+    return ["".join(part.ljust(_SHAPE_WIDTH) for part in line).rstrip() for line in lines]
 
 
 def _rows(cells: Cells) -> list[str]:

@@ -1,7 +1,6 @@
 """Episodes in words: moves, requests, bad answers and rewards."""
 
 import random
-from functools import partial
 
 import pytest
 
@@ -48,7 +47,7 @@ def test_a_game_to_its_end():
 
 
 def test_alone_each_point_is_a_reward():
-    episode = begun("nmbr9")
+    episode = begun("nmbr9", opponent="nobody")
     assert episode.first.others == ()
     assert sum(reply.reward for reply in played(episode)) == episode.game.scores()[0]
 
@@ -58,11 +57,13 @@ def test_four_players_of_nmbr9():
     assert episode.first.others == ()  # moves of others are shown after the round
     first, *_, last = played(episode)
     assert [player for player, _ in first.others] == [0, 1, 3]
+    others = ", ".join(f"player {player} played {word}" for player, word in first.others)
+    assert first.text.startswith(f"You played {first.played}. Then {others}.\n\nYou are player 2, against")
     scores = list(episode.game.scores())
     assert last.reward == pytest.approx((scores.pop(2) - max(scores)) / MARGIN_SCALE)
 
 
-def test_requests_take_no_turn_and_are_counted():
+def test_requests_take_no_turn_and_are_counted_up_to_a_move():
     episode = begun(requests=2)
     before = episode.game
     assert "placements of patch" in episode.answer("placements of patch 12 row 1").text
@@ -71,10 +72,10 @@ def test_requests_take_no_turn_and_are_counted():
     assert "there is no 'patch 3' now" in reply.text
     assert "0 requests left" in reply.text
     refused = episode.answer("rules")
-    assert (refused.kind, refused.reward) == ("refused", -0.1)
+    assert (refused.kind, refused.reward, episode.mistakes_left) == ("refused", -0.1, 2)
     assert episode.game == before
     episode.answer("+")
-    assert episode.requests_left == 2
+    assert (episode.requests_left, episode.mistakes_left) == (2, 3)
     assert begun(requests=0).answer("rules").kind == "refused"
 
 
@@ -88,13 +89,6 @@ def test_too_many_bad_answers_lose():
     assert not episode.game.is_over
 
 
-def test_a_move_forgives_bad_answers():
-    episode = begun(mistakes=2)
-    for answer, left in (("what?", 1), ("+", 2)):
-        episode.answer(answer)
-        assert episode.mistakes_left == left
-
-
 @pytest.mark.parametrize(
     ("game", "given", "message"),
     [
@@ -106,18 +100,18 @@ def test_a_move_forgives_bad_answers():
         ("patchwork", {"penalti": 1}, "did you mean 'penalty'"),
         ("patchwork", {"penalty": -1}, "penalty is -1; it must be a finite number of at least 0"),
         ("patchwork", {"mistakes": 0}, "mistakes is 0; allowed are 1 to 1000"),
-        ("patchwork", {"requests": 10**9}, "requests is 1000000000"),
+        ("patchwork", {"requests": -1}, "requests is -1; allowed are 0 to 1000"),
+        ("patchwork", {"options": {"seed": 1}}, "there is no option 'seed'"),
+        ("chess", {}, "there is no game 'chess'; allowed are 'patchwork', 'nmbr9'"),
         ("patchwork", {"rewards": "x"}, "rewards is 'x'"),
-        ("patchwork", {"circle": [1]}, "circle"),
         ("nmbr9", {"rewards": "outcome"}, "needs 2 players"),
-        ("nmbr9", {"players": 5}, "players is 5"),
         ("nmbr9", {"deck": [10]}, "the deck holds"),
     ],
 )
 def test_settings_are_checked(game, given, message):
-    changed = partial(EpisodeSettings(game).changed, given)  # of which only the opponent is checked later
-    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
-        Episode(changed(), PLAYERS, 7) if "opponent" in given else changed()
+    options = given.get("options", {})
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):  # for opponents when a game begins
+        begun(game, **given) if "opponent" in given else EpisodeSettings(game, options=options).changed(given)
 
 
 def test_failing_opponents_change_nothing():
