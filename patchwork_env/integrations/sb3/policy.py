@@ -126,9 +126,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         """Return the distribution over all actions; illegal actions have the probability 0."""
         num_actions = int(self.action_space.n)  # type: ignore[attr-defined]
         logits = self._scored(obs, action_masks).dense(num_actions)
-        distribution = MaskableCategoricalDistribution(num_actions).proba_distribution(logits)
-        distribution.apply_masking(action_masks)
-        return distribution
+        return MaskableCategoricalDistribution(num_actions).proba_distribution(logits)
 
     @torch.compiler.disable
     def predict_values(self, obs: Tensor) -> Tensor:

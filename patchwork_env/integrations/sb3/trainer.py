@@ -75,7 +75,7 @@ class MaskablePpoTrainer(trainer.Trainer):
                 self.self_play = _SelfPlay(seed=config.seed, **config.league.model_dump())
                 self.self_play.init_callback(self.model)
                 self.self_play.choose_opponents()
-                self._callbacks.insert(0, self.self_play)
+                self._callbacks.append(self.self_play)
             self.model.learn(0)  # begins the games
 
     def _new_model(self) -> MaskablePPO:
@@ -226,10 +226,11 @@ class _SelfPlay(SelfPlayCallback):
 class _Watch(BaseCallback):
     """Collects the infos of games that end in a rollout, and the time at its end, in seconds."""
 
+    rollout_ended: float
+
     def __init__(self) -> None:
         super().__init__()
         self.ended: list[Info] = []
-        self.rollout_ended = 0.0
 
     def _on_rollout_start(self) -> None:
         self.ended.clear()

@@ -307,7 +307,7 @@ class SelfPlayVecEnv(VecEnv):
         step.ends[ended] = True
         for game in ended:
             seconds = round(time.time() - self._created, 6)
-            step.infos[game] |= {
+            step.infos[game] = {
                 "terminal_observation": self._observations[game].copy(),
                 "episode": {"r": float(self._returns[game]), "l": int(decisions[game]), "t": seconds},
                 "scores": scores[game].copy(),
