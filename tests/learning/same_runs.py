@@ -109,10 +109,11 @@ def forget_the_end(run):
     shutil.rmtree(run / "final")
 
 
-def check_restored_trainer(config):
-    """Saves a trainer, restores another one from it, and continues both."""
+def check_restored_trainer(config, steps=1):
+    """Saves a trainer after some steps, restores another one from it, and continues both."""
     first, second = (make_trainer(load_config(config)) for _ in range(2))
-    first.step()
+    for _ in range(steps):
+        first.step()
     second.load_state_dict(first.state_dict())
     first.step()
     second.step()

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks
-from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback, EveryNTimesteps
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecCheckNan, VecNormalize
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvWrapper
@@ -26,8 +27,8 @@ from patchwork_env.integrations.sb3 import (
     evaluate,
 )
 from patchwork_env.learning.reports.run_results import read_result
+from patchwork_env.nmbr9 import Game as Nmbr9
 from patchwork_env.patchwork import Game
-from patchwork_env.patchwork.rules import RULES
 
 SIZES = {"width": 16, "depth": 1, "channels": 4}
 NMBR9_SIZES = {"width": 16, "depth": 1}
@@ -93,14 +94,11 @@ def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_pat
     assert type(env.opponents[0]) is PolicyAgent
 
 
-class Curves(KVWriter):
-    """Stores the logged values by the number of decisions."""
-
-    def __init__(self):
-        self.points = []
+class Curves(KVWriter, list):
+    """The logged values by the number of decisions."""
 
     def write(self, key_values, key_excluded, step=0):
-        self.points += [(step, value) for name, value in key_values.items() if name == RATE]
+        self.extend((step, value) for name, value in key_values.items() if name == RATE)
 
 
 @pytest.mark.parametrize("every", [1, 3])
@@ -116,7 +114,7 @@ def test_evaluations_are_of_the_weights_that_learned_from_all_that_was_counted(t
     callback.write_training(tmp_path, "mine")
     assert_last_is_of(callback, model)
     decisions = {1: [128, 256], 3: [256]}[every]
-    assert curves.points == [
+    assert curves == [
         (step, match.win_rate) for step, (_, _, (match,)) in zip(decisions, callback.results, strict=True)
     ]
     model.learn(128, callback, reset_num_timesteps=False)
@@ -144,19 +142,13 @@ def test_a_training_that_is_cut_off_is_written_with_the_weights_that_it_has(tmp_
     with pytest.raises(KeyboardInterrupt):
         model.learn(256, [callback, CutOff()])
     assert len(callback.results) == 1
-    callback.write_training(tmp_path, "mine")
+    model.seed = None
+    assert callback.write_training(tmp_path, "mine").name == "mine-seed0.json"
     assert len(callback.results) == 2
     assert_last_is_of(callback, model)
 
 
 def test_files_written_during_training_add_no_minutes(tmp_path, monkeypatch):
-    class Writes(BaseCallback):
-        def _on_step(self):
-            return True
-
-        def _on_rollout_end(self):
-            callback.write_training(tmp_path, "mine")
-
     def slow_opponent(game):
         seconds.append(seconds[-1] + 1)
         return game.legal_actions()[0]
@@ -164,15 +156,17 @@ def test_files_written_during_training_add_no_minutes(tmp_path, monkeypatch):
     seconds = [0]
     monkeypatch.setattr("patchwork_env.integrations.sb3.evaluation.perf_counter", lambda: seconds[-1])
     callback = EvaluationCallback([slow_opponent], every=9, games=2)
-    make_model(SelfPlayVecEnv(8, seed=1)).learn(256, [callback, Writes()])
+    writing = ConvertCallback(lambda *_: bool(callback.write_training(tmp_path, "mine")))
+    make_model(SelfPlayVecEnv(8, seed=1)).learn(256, [callback, EveryNTimesteps(128, writing)])
     assert [minutes for _, minutes, _ in callback.results] == [0, 0]
 
 
 def test_evaluations_are_printed(capsys):
-    callbacks = [EvaluationCallback(["random"], games=2, every=1, verbose=level) for level in (0, 1)]
+    callbacks = [EvaluationCallback("random", games=2, every=1, keep=1, verbose=v) for v in (0, 1)]
     make_model(DummyVecEnv([lambda: gymnasium.make("patchwork_env:Patchwork-v0")])).learn(16, callbacks)
     ((decisions, _, (result,)),) = callbacks[1].results
-    assert (decisions, capsys.readouterr().out) == (16, f"after 16 decisions, {result.summary()}\n")
+    assert (decisions, len(result.kept)) == (16, 1)
+    assert capsys.readouterr().out == f"after 16 decisions, {result.summary()}\n"
 
 
 # --- opponents ----------------------------------------------------------------------------------------------
@@ -181,20 +175,25 @@ def test_evaluations_are_printed(capsys):
 def test_every_game_has_its_share_of_opponents():
     env = SelfPlayVecEnv(8, opponent=["greedy", "random"], seed=1)
     model = make_model(VecCheckNan(env))
-    callback = SelfPlayCallback(fraction=0.5, fixed_fraction=0.375, snapshot_every=2, opponents=1)
+    callback = SelfPlayCallback(fraction=0.5, fixed_fraction=0.375, snapshot_every=2, opponents=1, size=1)
     model.learn(128, callback)
     assert names_of_opponents(env) == ["present self"] * 5 + ["greedy"] * 2 + ["random"]
-    for _ in range(2):
-        model.learn(128, callback, log_interval=9, reset_num_timesteps=False)  # 9: the logger keeps all
+    model.learn(256, callback, log_interval=9, reset_num_timesteps=False)  # 9: the logger keeps all
     env.reset()
     assert callback.opponent_keys() == [-1, 0, 0, 0, 0, -2, -2, -3]
-    callback.load_opponent_keys(callback.opponent_keys())
-    assert names_of_opponents(env) == ["present self"] + ["past self"] * 4 + ["greedy"] * 2 + ["random"]
+    assert [opponent.sample for opponent in env.opponents[:2]] == [True, True]
     assert 0 < model.logger.name_to_value["league/mean_win_rate"] < 1
     assert list(callback.pool.snapshots) == [0]
     assert env.opponents[0].network is model.policy.network, "the present self follows the learner"
     before = callback.pool.snapshots[0].value.weight
     assert (before != model.policy.network.value.weight).any(), "past selves do not"
+    callback.add_snapshot_if_due()
+    callback.choose_opponents()
+    assert callback.opponent_keys() == [-1, 0, 0, 0, 0, -2, -2, -3], "games that are on keep their opponents"
+    env.reset()
+    assert callback.opponent_keys() == [-1, 1, 1, 1, 1, -2, -2, -3]
+    callback.load_opponent_keys(callback.opponent_keys()[::-1])
+    assert names_of_opponents(env) == ["random"] + ["greedy"] * 2 + ["past self"] * 4 + ["present self"]
 
 
 def test_neighbors_have_the_same_past_self_so_that_the_learner_has_every_seat_against_it():
@@ -203,6 +202,8 @@ def test_neighbors_have_the_same_past_self_so_that_the_learner_has_every_seat_ag
     make_model(env).learn(288, callback)
     env.reset()
     assert env.opponent_numbers.tolist() == [1, 1, 1, 2, 2, 2]
+    callback.load_opponent_keys(keys := callback.opponent_keys())
+    assert callback.opponent_keys() == keys
 
 
 def choices(model):
@@ -220,22 +221,26 @@ def choices(model):
     return taken, answers
 
 
-@pytest.mark.parametrize("policy", ["MlpPolicy", "MultiInputPolicy"])
+@pytest.mark.parametrize("policy", ["MlpPolicy", "MultiInputPolicy", PatchworkPolicy])
 def test_the_agent_plays_as_the_model(policy):
     env = SelfPlayVecEnv(4, seed=1)
     if policy == "MultiInputPolicy":
         games = "patchwork_env:Patchwork-v0"
         env = DummyVecEnv([lambda: gymnasium.make(games, observation="dict").unwrapped])
-    model = make_model(env, policy, net_arch=[8], activation_fn=torch.nn.Dropout).learn(64)
+    options = {"net_arch": [8], "activation_fn": torch.nn.Dropout}
+    model = make_model(env, policy, **({} if policy is PatchworkPolicy else options)).learn(64)
+    twin, game = pickle.loads(pickle.dumps(copy.deepcopy(as_agent(model)))), Game(seed=1)
     taken, answers = choices(model)
     assert len(taken) > 10
     assert taken == answers
-    twin, game = copy.deepcopy(pickle.loads(pickle.dumps(as_agent(model)))), RULES.game(seed=1)
     assert twin.act(game) == as_agent(model).act(game)
-    drawing = as_agent(model, sample=True, seed=4)
-    drawn = {drawing.act(game) for _ in range(20)}
-    assert drawn <= {*game.legal_actions()}
-    assert len(drawn) > 10
+    drawing, again = (as_agent(model, sample=True, seed=4) for _ in range(2))
+    drawn = [drawing.act(game) for _ in range(20)]
+    assert drawn == [again.act(game) for _ in range(20)]
+    assert {*drawn} <= {*game.legal_actions()}
+    assert len({*drawn}) > 10
+    with pytest.raises(ValueError, match="plays patchwork, not nmbr9"):
+        twin.act(Nmbr9(seed=1))
 
 
 class Centred(VecEnvWrapper):
@@ -251,14 +256,16 @@ def test_observations_that_were_changed_are_refused_by_the_policy_and_by_agents(
     for game in ("patchwork", "nmbr9"):
         with pytest.raises(ValueError, match="PatchworkPolicy reads observations as they are"):
             make_model(VecNormalize(SelfPlayVecEnv(2, game=game))).learn(2)
+    callback = SelfPlayCallback()
     for changing in (VecNormalize(SelfPlayVecEnv(2)), Centred(SelfPlayVecEnv(2))):
         model = make_model(VecCheckNan(changing), "MlpPolicy", net_arch=[8])
-        with pytest.raises(ValueError, match=f"learned within {type(changing).__name__}"):
-            model.learn(2, SelfPlayCallback())
-    single = gymnasium.make("patchwork_env:Patchwork-v0")
+        for use in (partial(model.learn, 2, callback), partial(callback.load_state_dict, {}, model)):
+            with pytest.raises(ValueError, match=f"learned within {type(changing).__name__}"):
+                use()
+    single, other = (gymnasium.make("patchwork_env:Patchwork-v0") for _ in range(2))
     changed = gymnasium.wrappers.TransformObservation(single, lambda seen: 1 - seen, single.observation_space)
     with pytest.raises(ValueError, match="learned within ObservationWrapper"):
-        as_agent(make_model(changed, "MlpPolicy", net_arch=[8]))
+        as_agent(make_model(DummyVecEnv([lambda: other, lambda: changed]), "MlpPolicy", net_arch=[8]))
     make_model(VecNormalize(SelfPlayVecEnv(2)), "MlpPolicy", net_arch=[8]).learn(0).save(tmp_path / "a.zip")
     for env in (None, SelfPlayVecEnv(2)):
         with pytest.raises(ValueError, match="a VecNormalize that is missing now"):
@@ -270,21 +277,23 @@ def test_observations_that_were_changed_are_refused_by_the_policy_and_by_agents(
 
 def test_the_league_outlives_environment_and_model():
     callback = SelfPlayCallback(fraction=0.5, fixed_fraction=0.25, snapshot_every=1, opponents=1)
-    for _ in range(2):
-        env = SelfPlayVecEnv(4, opponent="greedy", seed=1)
+    one, other = (SelfPlayVecEnv(4, opponent="greedy", seed=1) for _ in range(2))
+    for env in (other, one, one):
         model = make_model(env, "MlpPolicy", net_arch=[8]).learn(64, callback)
-    assert list(callback.pool.snapshots) == [0, 1]
-    assert env.opponents[0].policy is model.policy
-    assert names_of_opponents(env)[-1] == "greedy"
+        assert env.opponents[0].policy is model.policy
+    callback.load_state_dict(callback.state_dict(), model)
+    assert list(callback.pool.snapshots) == [0, 1, 2]
+    present = env.opponents[0]
     env.set_opponents("random", at_once=True)
+    assert callback.opponent_keys() == [-1] * 4
     model.learn(256, callback, reset_num_timesteps=False)
-    assert names_of_opponents(env)[-1] == "greedy"
+    assert (env.opponents[0], names_of_opponents(env)[-1]) == (present, "greedy")
 
 
 def test_the_callback_draws_with_the_seed_of_the_model():
-    callbacks = [SelfPlayCallback(fraction=0.8, fixed_fraction=0.2), SelfPlayCallback(seed=2)]
-    for callback in callbacks:
-        make_model(SelfPlayVecEnv(4, seed=1), "MlpPolicy", net_arch=[8]).learn(16, callback)
+    callbacks = [SelfPlayCallback(fraction=0.5, fixed_fraction=0.5), SelfPlayCallback(seed=2)]
+    for callback in callbacks:  # three games: both shares are rounded up
+        make_model(SelfPlayVecEnv(3, seed=1), "MlpPolicy", net_arch=[8]).learn(16, callback)
     assert callbacks[0].random.integers(2**63) == callbacks[1].random.integers(2**63)
 
 
@@ -292,8 +301,8 @@ def test_the_callback_draws_with_the_seed_of_the_model():
     ("options", "kind", "message"),
     [
         ({"fractoin": 0.5}, UnknownOptionError, "did you mean 'fraction'"),
-        ({"fraction": 1.5}, ValueError, r"(?s)fraction.*less than or equal to 1 .*input_value=1\.5"),
         ({"fraction": 0.5, "fixed_fraction": 0.6}, ValueError, "fixed_fraction is 0.6.* from 0 to 0.5"),
+        ({"fixed_fraction": -0.1}, ValueError, r"fixed_fraction is -0\.1; .* from 0 to 0.75"),
         ({"fixed_fraction": "all"}, ValueError, "fixed_fraction is 'all'; .* from 0 to 0.75"),
         ({"seed": -1}, ValueError, "seed is -1"),
     ],
@@ -308,7 +317,9 @@ def test_other_objects_are_not_models_and_self_play_needs_opponents():
         as_agent("greedy")
     with pytest.raises(ValueError, match="one for a single player; self-play needs a SelfPlayVecEnv"):
         make_model(SelfPlayVecEnv(2, game="nmbr9")).learn(4, SelfPlayCallback())
-    assert evaluate(agents.load("greedy"), "random", games=2).agent == "greedy"
+    greedy = agents.load("greedy")
+    played = [evaluate(player, "random", games=2, keep=1) for player in (greedy, greedy.act)]
+    assert [(result.agent, len(result.kept)) for result in played] == [("greedy", 1), ("act", 1)]
 
 
 # --- the policy ---------------------------------------------------------------------------------------------
@@ -343,8 +354,6 @@ def test_mistakes_with_the_policy():
         model.predict(env.reset())
     with pytest.raises(ValueError, match=r"wdith\n  Extra inputs are not permitted"):
         make_model(env, network={"wdith": 3})
-    with pytest.raises(ValueError, match=r"width\n  Input should be greater than or equal to 1"):
-        make_model(env, network={"width": 0})
     with pytest.raises(ValueError, match="no game has the spaces"):
         PatchworkPolicy(env.observation_space, SelfPlayVecEnv(1, game="nmbr9").action_space, lambda _: 1e-3)
     other = make_model(SelfPlayVecEnv(2, game="nmbr9"))

@@ -12,14 +12,13 @@ from patchwork_env.errors import ConfigError, DivergenceError
 from patchwork_env.integrations.sb3.policy import BoolMaskBuffer, PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
 from patchwork_env.learning.algorithms.common.trainer import make_trainer
-from patchwork_env.learning.commands import train
 from patchwork_env.learning.config import load_config
 from patchwork_env.nmbr9 import Game as Nmbr9
-from tests.learning.same_runs import check_restored_trainer, checkpoints_of, metrics_of, start_run, state_of
+from tests.learning import same_runs
+from tests.learning.same_runs import checkpoints_of, metrics_of, resume_run, start_run, state_of
 from tests.learning.tiny_runs import MASKABLE_PPO, MASKABLE_PPO_OF_NMBR9
 
-DECISIONS = 8 * 16
-"""Of an iteration."""
+DECISIONS = 8 * 16  # of an iteration
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +32,15 @@ def configs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def config(configs):
-    return configs["patchwork"]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, config):
+def finished(tmp_path_factory, configs):
     """The folder of a run."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
-    assert start_run(config, folder, "maskable_ppo.learning_rate={start: 3e-3, end: 1e-3}") == 0
+    assert start_run(configs["patchwork"], folder, "maskable_ppo.learning_rate={start: 3e-3, end: 1e-3}") == 0
     return folder
 
 
-def small_trainer(config, *overrides):
-    return make_trainer(load_config(config, list(overrides)))
+def small_trainer(configs, *overrides, game="patchwork"):
+    return make_trainer(load_config(configs[game], list(overrides)))
 
 
 # --- the files of a run -------------------------------------------------------------------------------------
@@ -83,15 +77,15 @@ def test_stock_maskable_ppo_plays_and_learns_on(finished):
 def test_the_model_has_the_optimizer_and_the_parameters_of_the_run(finished):
     model = MaskablePPO.load(finished / "final" / "model.zip", device="cpu")
     saved = load_file(checkpoints_of(finished)[-1] / "trainer.safetensors")
-    for number, entry in model.policy.optimizer.state_dict()["state"].items():
-        for key, value in entry.items():
-            assert (value == saved[f"optimizer/{number}/{key}"]).all()
-    assert (model.batch_size, model.gamma, model.gae_lambda) == (64, 1.0, 0.95)
+    kept = [entry.items() for entry in model.policy.optimizer.state_dict()["state"].values()]
+    assert len(kept) == len(list(model.policy.parameters()))
+    assert all((v == saved[f"optimizer/{i}/{key}"]).all() for i, entry in enumerate(kept) for key, v in entry)
+    assert (model.batch_size, model.gamma, model.gae_lambda, model.n_envs) == (64, 1.0, 0.95, 1)
     assert model.lr_schedule(1.0) == pytest.approx(1e-3)
 
 
 def test_a_run_of_nmbr9_learns_from_points_and_its_policy_plays(configs, tmp_path):
-    trainer = small_trainer(configs["nmbr9"])
+    trainer = small_trainer(configs, game="nmbr9")
     metrics = trainer.step()
     buffer = trainer.model.rollout_buffer
     returns = np.sum(buffer.rewards, axis=0)
@@ -119,11 +113,14 @@ def global_random_numbers():
     return state["pos"], state["key"].tolist(), torch.get_rng_state().tolist()
 
 
-def test_nothing_depends_on_who_else_draws_random_numbers(config):
-    first, second = small_trainer(config), small_trainer(config)
+def test_nothing_depends_on_who_else_draws_random_numbers(configs):
+    trainers = []
     for number in range(2):
         torch.manual_seed(number)
         np.random.seed(number)  # noqa: NPY002 - what Stable-Baselines3 uses
+        trainers.append(small_trainer(configs))
+    first, second = trainers
+    for _ in range(2):
         first.step()
         torch.rand(7)
         before = global_random_numbers()
@@ -133,70 +130,66 @@ def test_nothing_depends_on_who_else_draws_random_numbers(config):
     assert state_of(first) == state_of(second)
 
 
-def test_schedules_and_figures_of_the_games_of_each_rollout(config):
-    entropy, rate = "{start: 0.5, end: 0.1}", "{start: 3e-3, end: 1e-3}"
-    trainer = small_trainer(
-        config, f"maskable_ppo.entropy_coefficient={entropy}", f"maskable_ppo.learning_rate={rate}"
-    )
+def test_schedules_and_figures_of_the_games_of_each_rollout(configs):
+    entropy, rate = "entropy_coefficient={start: 0.5, end: 0.1}", "learning_rate={start: 3e-3, end: 1e-3}"
+    more = ["special_patches='2014'", "league.half_life=1000000000", "league.size=9"]
+    trainer = small_trainer(configs, f"maskable_ppo.{entropy}", f"maskable_ppo.{rate}", *more)
+    begun, results = (trainer.env.opponents[0].name, trainer.env.games()[0].special_patches), []
+    assert begun == ("present self", "2014")
     for _ in range(4):
         share = trainer.steps / trainer.config.total_steps
         trainer.model.ep_info_buffer.clear()
         metrics, names = trainer.step(), [opponent.name for opponent in trainer.env.opponents]
         lengths = [episode["l"] for episode in trainer.model.ep_info_buffer]
         won = [info["is_success"] for info in trainer._watch.ended if names[info["opponent"]] == "past self"]
+        results += won
+        assert (trainer.model.logger.dir, *trainer.model.logger.name_to_value) == (None,)  # no logs on disk
         assert metrics.get("games/decisions_per_game", 0) == pytest.approx(np.mean(lengths or 0))
         assert 0 < metrics["time/share_of_time_collecting"] < 1
         assert metrics.get("games/win_rate_against_past_self", 0) == pytest.approx(np.mean(won or 0))
         assert trainer.model.ent_coef == pytest.approx(0.5 - 0.4 * share)
         assert trainer.model.policy.optimizer.param_groups[0]["lr"] == pytest.approx(3e-3 - 2e-3 * share)
+    recorded = np.sum(list(trainer.self_play.pool.state_dict()["records"].values()), axis=0)
+    assert recorded.tolist() == pytest.approx([sum(results), len(results)])
+    assert 0 <= trainer.env.turns - trainer.steps < 16  # others began some games
 
 
-def test_random_numbers_do_not_go_on_behind_their_state(config):
+def test_random_numbers_do_not_go_on_behind_their_state(configs):
     """NumPy accepts any position, and reads memory there."""
-    trainer = small_trainer(config)
+    trainer = small_trainer(configs)
     state = trainer.state_dict()
     trainer.load_state_dict(state)
-    for place in (-1, 625, 2**31, "1", 1.5):
-        state["global_random"]["numpy"]["state"]["pos"] = place
-        with pytest.raises(ValueError, match="pos"):
+    wrong = [(state, "timesteps", -1), (state, "updates", -1), (state["league"], "rollouts", -1)]
+    of_numpy = state["global_random"]["numpy"]["state"]
+    for where, name, value in wrong + [(of_numpy, "pos", place) for place in (-1, 625, 2**31, "1", 1.5)]:
+        where[name], before = value, where[name]
+        with pytest.raises(ValueError, match=name):
             trainer.load_state_dict(state)
+        where[name] = before
 
 
-def test_a_league_goes_on(config):
-    check_restored_trainer(config)
+def test_a_league_goes_on(configs):
+    same_runs.check_restored_trainer(configs["patchwork"], steps=3)
 
 
-# --- mistakes -----------------------------------------------------------------------------------------------
+def test_divergence_is_told(configs):
+    trainer = small_trainer(configs, "maskable_ppo.minibatch_size=128", "maskable_ppo.epochs=1")
+    weight = trainer.network.value.weight  # changes after the loss of the only gradient step was computed
+    trainer.model.policy.optimizer.register_step_post_hook(lambda *_: weight.data.fill_(torch.nan))
+    with pytest.raises(DivergenceError, match=r"the sum of the weights is nan \(losses/loss -?[0-9]"):
+        trainer.step()
 
 
-def test_divergence_is_told(config):
-    trainer = small_trainer(config, "maskable_ppo.learning_rate={start: 1e30, end: 1e30}")
-    with pytest.raises(DivergenceError, match="training diverged"):
-        list(iter(trainer.step, None))
+@pytest.mark.parametrize(("size", "message"), [(63, "a multiple of"), (1, "greater than or equal to 2")])
+def test_wrong_sizes_of_minibatches(configs, size, message):
+    with pytest.raises(ConfigError, match=f"(?s)maskable_ppo.*{message}"):
+        load_config(configs["patchwork"], [f"maskable_ppo.minibatch_size={size}"])
 
 
-@pytest.mark.parametrize(
-    ("game", "override", "message"),
-    [
-        ("patchwork", "maskable_ppo.minibatch_size=63", "a multiple of minibatch_size, 63"),
-        ("patchwork", "maskable_ppo.minibatch_size=1", "greater than or equal to 2"),
-        ("patchwork", "network.width=0", "greater than or equal to 1"),
-        ("nmbr9", "maskable_ppo.points=0.0", "nmbr9 is learned alone, from points"),
-        ("nmbr9", "league.fraction=0.5", "league are for games of several players; nmbr9 is learned alone"),
-    ],
-)
-def test_wrong_configurations(configs, game, override, message):
-    with pytest.raises(ConfigError) as caught:
-        load_config(configs[game], [override])
-    assert message in str(caught.value)
-    assert override.partition("=")[0] in str(caught.value) or game == "nmbr9"
-
-
-def test_resuming_with_another_configuration_is_refused(finished, capsys):
+def test_resuming_with_another_number_of_games_is_refused(finished, capsys):
     before = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
-    for override in ("network.width=25", "maskable_ppo.num_envs=32"):
-        assert train.main(["--resume", str(finished), "--set", override]) == 2
-        assert f"{override.partition('=')[0]} is" in capsys.readouterr().err
+    assert resume_run(finished, "maskable_ppo.num_envs=32") == 2
+    assert "maskable_ppo.num_envs is" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()} == before
 
 
@@ -211,16 +204,19 @@ def learned(threads, **options):
         PatchworkPolicy, env, n_steps=40, batch_size=60, n_epochs=2, ent_coef=0.01, learning_rate=3e-3,
         seed=2, device="cpu", policy_kwargs=sizes, **options,
     )  # fmt: skip
-    return model.learn(240)
+    sizes = set()  # of the parts that are evaluated: a step of the games, and a thread's part of a minibatch
+    model.policy.network.register_forward_hook(lambda _, inputs, output: sizes.add(len(output.values)))
+    model.learn(240)
+    assert sizes == {6, 60 // threads}
+    return model
 
 
 def test_threads_and_the_buffer_of_bools_learn_the_same():
     one, other = learned(1), learned(2, rollout_buffer_class=BoolMaskBuffer)
     assert other.rollout_buffer.action_masks.dtype == np.bool_
     for name in ("observations", "actions", "action_masks", "rewards", "values", "log_probs"):
-        np.testing.assert_array_equal(
-            getattr(one.rollout_buffer, name), getattr(other.rollout_buffer, name), name
-        )
+        played = (getattr(model.rollout_buffer, name) for model in (one, other))
+        np.testing.assert_array_equal(*played, name)
     for name, weights in one.policy.network.state_dict().items():
         torch.testing.assert_close(other.policy.network.state_dict()[name], weights, atol=2e-5, rtol=1e-4)
 
@@ -228,8 +224,8 @@ def test_threads_and_the_buffer_of_bools_learn_the_same():
 def test_a_policy_that_is_not_finite_is_told():
     policy = learned(1).policy
     with torch.no_grad():
-        next(policy.network.parameters()).fill_(torch.nan)
+        policy.network.value.weight.fill_(torch.nan)
     masks = torch.ones(6, policy.action_space.n, dtype=torch.bool)
     observations = torch.ones(6, *policy.observation_space.shape)
-    with pytest.raises(DivergenceError, match="entropies nan"):
+    with pytest.raises(DivergenceError, match="are values nan, log-probabilities -"):
         policy.evaluate_actions(observations, torch.zeros(6, dtype=torch.long), masks)

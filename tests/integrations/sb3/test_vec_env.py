@@ -1,9 +1,11 @@
 """The batch as a VecEnv of Stable-Baselines3: the games of single ``Game`` objects, SB3's conventions."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gymnasium import Wrapper
 from gymnasium.error import ResetNeeded
 from sb3_contrib import QRDQN, TRPO, MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -91,11 +93,11 @@ class SingleGame:
 
 
 KINDS = {
-    "weighed, of 2014": {"rewards": REWARD, "special_patches": "2014"},
+    "of 2014": {"special_patches": "2014"},
     "margins": {"rewards": "margin"},
     "scores": {"rewards": "score"},
     "alone": {"game": "nmbr9", "reward_scale": 0.5},
-    "three": {"game": "nmbr9", "players": 3},
+    "three, weighed": {"game": "nmbr9", "players": 3, "rewards": REWARD},
 }
 
 
@@ -191,7 +193,7 @@ def test_methods_and_attributes():
     assert (env.env_method("action_masks", indices=[2])[0] == masks[2]).all()
     assert env.get_attr("seat", indices=1) == [1]
     assert env.get_attr("render_mode") == [None] * 3
-    assert env.env_is_wrapped(Monitor) == [True] * 3
+    assert [env.env_is_wrapped(kind) for kind in (Monitor, Wrapper)] == [[True] * 3, [False] * 3]
     for wrong, told in (
         (lambda: env.env_method("render"), "no method 'render'"),
         (lambda: env.get_attr("game"), "no attribute 'game'"),
@@ -210,14 +212,16 @@ def test_arrays_of_a_step_stay_as_they_are():
 
 
 def test_seeds():
-    first, second, other = (SelfPlayVecEnv(3, seed=seed) for seed in (4, 4, 5))
+    first, second, other = (SelfPlayVecEnv(games, seed=seed) for games, seed in ((3, 4), (3, 4), (1, 5)))
     beginning = first.reset()
     assert (beginning == second.reset()).all()
     assert all((a[0] == b[0]).all() for a, b in zip(play(first, 30), play(second, 30), strict=True))
-    assert (beginning != other.reset()).any()
+    assert (beginning[0] != other.reset()[0]).any()
     for env in (first, other):
         env.seed(9)
-    assert (first.reset() == other.reset()).all()
+    again = first.reset()
+    assert (again[0] == other.reset()[0]).all()
+    assert (again != first.reset()).any(axis=1).all(), "a seed is for one reset"
 
 
 @pytest.mark.parametrize("options", [{"opponent": "greedy"}, {"game": "nmbr9"}])
@@ -254,10 +258,13 @@ def test_only_decisions_of_the_learner_are_restored():
     assert env.games() == before
 
 
-def test_games_without_a_decision_of_the_learner_are_refused():
+def test_games_without_a_decision_of_the_learner_are_refused_unless_others_follow():
     env = SelfPlayVecEnv(2, game="row", blocked=10, opponent=[advance])  # the second of two moves is forced
     with pytest.raises(OpponentError, match="before the learner's first turn"):
         env.reset()
+    env = SelfPlayVecEnv(8, game="row", blocked=9, opponent=[lambda game: game.legal_actions()[-1]], seed=1)
+    env.reset()
+    assert {info["episode"]["l"] for *_, infos in play(env, 20) for info in infos if info} == {1}
 
 
 # --- errors -------------------------------------------------------------------------------------------------
@@ -292,26 +299,28 @@ def test_a_reset_is_needed_after_an_opponent_failed():
 
 def test_options_of_a_reset():
     env = SelfPlayVecEnv(3, seed=1)
-    env.set_options({"first_player": 1})
+    env.set_options([{"first_player": 1}, {}, {}])
     with pytest.raises(ValueError, match=r"'first_player': 1.*they take none"):
         env.reset()
 
 
-# --- other games --------------------------------------------------------------------------------------------
-
-
-def test_the_choice_of_the_only_digit_left_is_no_decision():
-    env = SelfPlayVecEnv(2, game="nmbr9", order="free", max_digit=0, copies=3)
+def test_the_choice_of_the_only_digit_left_is_no_decision(monkeypatch):
+    clock = SimpleNamespace(time=iter((50, 52.3456789)).__next__)
+    monkeypatch.setattr("patchwork_env.integrations.sb3.vec_env.time", clock)
+    env = SelfPlayVecEnv(1, game="nmbr9", order="free", max_digit=0, copies=3)
     env.reset()
-    ends = [env.step(env.action_masks().argmax(axis=1))[2].all() for _ in range(3)]
-    assert ends == [False, False, True]
+    *before, (_, _, ends, infos) = play(env, 3)
+    assert [*(step[2].all() for step in before), ends.all()] == [False, False, True]
+    assert infos[0]["episode"] == {"r": 0, "l": 3, "t": 2.345679}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"opponent": ["gredy"]}, "gredy"),
+        ({"num_envs": 0}, "num_envs is 0; allowed are 1 to"),
         ({"reward_scale": 0}, "reward_scale is 0"),
+        ({"game": "nmbr9", "players": 2, "opponent": "ppo-quick"}, "plays patchwork, not nmbr9"),
         ({"game": "nmbr9", "opponent": "greedy"}, "opponent is 'greedy'; a game for one player has none"),
         ({"game": "nmbr9", "rewards": REWARD}, "which need 2 players"),
         ({"playesr": 2}, "SelfPlayVecEnv got an unexpected keyword argument 'playesr'"),
@@ -320,9 +329,6 @@ def test_the_choice_of_the_only_digit_left_is_no_decision():
 def test_wrong_options(options, message):
     with pytest.raises((ValueError, UnknownOptionError), match=message):
         SelfPlayVecEnv(**{"num_envs": 2, **options})
-
-
-# --- algorithms --------------------------------------------------------------------------------------------
 
 
 BUFFER, ROLLOUT = {"buffer_size": 8}, {"n_steps": 4, "batch_size": 12}
