@@ -89,9 +89,9 @@ class SelfPlayCallback(BaseCallback):
             raise ValueError(f"the environment is {what}; self-play needs a SelfPlayVecEnv with opponents")
         if env is self._env and self.model is self._learner:
             return
+        self._present_self: Agent = as_agent(self.model, "present self", sample=True)
         self._env, self._learner, self._has_begun = env, self.model, False
         self.random = np.random.default_rng(self.model.seed if self._seed is None else self._seed)
-        self._present_self: Agent = as_agent(self.model, "present self", sample=True)
         self._past_selves: dict[int, Agent] = {}
         self._fixed = env.first_opponents
         self._results: list[tuple[Agent, bool]] = []

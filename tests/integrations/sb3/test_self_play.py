@@ -259,7 +259,8 @@ def test_observations_that_were_changed_are_refused_by_the_policy_and_by_agents(
     callback = SelfPlayCallback()
     for changing in (VecNormalize(SelfPlayVecEnv(2)), Centred(SelfPlayVecEnv(2))):
         model = make_model(VecCheckNan(changing), "MlpPolicy", net_arch=[8])
-        for use in (partial(model.learn, 2, callback), partial(callback.load_state_dict, {}, model)):
+        learn, load = partial(model.learn, 2, callback), partial(callback.load_state_dict, {}, model)
+        for use in (learn, learn, load):
             with pytest.raises(ValueError, match=f"learned within {type(changing).__name__}"):
                 use()
     single, other = (gymnasium.make("patchwork_env:Patchwork-v0") for _ in range(2))
