@@ -328,9 +328,9 @@ def plan(
 ) -> Plan:
     """Plan the rest of a game of one player; for ``free_from`` see :func:`search`, None for no free tile."""
     if free_from is None:
-        free_from = int(root[0]["num_rounds"] - root[0]["round"])
+        free_from = int(root[0]["num_rounds"])
     if seconds is None:
-        return search(root, width, weights, free_from, 0.0, seed)
+        return search(root, width, weights, free_from)
     end, plans, width = perf_counter() + seconds, list[Plan](), _FIRST_WIDTH
     while True:
         began, noise = perf_counter(), _NOISE if plans else 0.0

@@ -121,8 +121,6 @@ def _draw_deck(work: Workspace, streams: Streams) -> None:
     root, order = work.root, work.order
     deck, first = root[0]["deck"], int(root[0]["round"]) + 1
     cards = int(root[0]["num_cards"]) - first
-    if cards == 0:
-        return
     turn = work.rollouts[0] % cards
     if turn == 0:
         for k in range(cards):

@@ -153,7 +153,7 @@ def count_fits(levels: Levels, level: int, placed: int, buffer: Record, wanted: 
                 piece = NUM_TURNS * digit + turn
                 if IS_DISTINCT[piece]:
                     fits[digit] += _write_anchors(buffer, piece, window, is_empty)
-    _discount_single_supports(buffer, level, placed, window, wanted, fits)
+    _discount_single_supports(buffer, level, placed, window, fits)
 
 
 @kernel(inline=True)
@@ -264,9 +264,7 @@ def _write_anchors(buffer: Record, piece: int, window: Window, is_empty: bool) -
 
 
 @kernel
-def _discount_single_supports(
-    buffer: Record, level: int, placed: int, window: Window, wanted: Counts, fits: Counts
-) -> None:
+def _discount_single_supports(buffer: Record, level: int, placed: int, window: Window, fits: Counts) -> None:
     """Subtract the placements that would rest on a single tile."""
     for t in range(placed):
         if buffer["level"][t] != level - 1:
@@ -277,7 +275,7 @@ def _discount_single_supports(
             digit = entries[k, 0] // NUM_TURNS
             row, column = buffer["row"][t] + entries[k, 1], buffer["column"][t] + entries[k, 2]
             inside = window.top <= row < window.bottom and window.left <= column < window.right
-            if inside and wanted[digit] > 0 and fits[digit] > 0:
+            if inside and fits[digit] > 0:
                 position = (row - window.top) * window.stride + column - window.left
                 word = buffer["anchors"][entries[k, 0], position >> 6]
                 fits[digit] -= int(np.int64((word >> _U(position & 63)) & _U1))
@@ -317,7 +315,7 @@ FIELDS = {
 def list_rows(buffer: Record, number: int, left: int, rows: Rows) -> int:
     """List the rows of a table with ``number`` levels and ``left`` tiles to come; return their number."""
     remaining, fits = buffer["remaining"], buffer["fits"]
-    rows[0] = _LEFT + min(left, MAX_CARDS)
+    rows[0] = _LEFT + left
     count = 1
     cards, digits, best_points = 0, 0, 0
     for digit in range(NUM_DIGITS):

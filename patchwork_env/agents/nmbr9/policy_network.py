@@ -92,7 +92,7 @@ def position_features(observations: Tensor) -> Tensor:
 
 @kernel(inline=True)
 def _logarithm(fits: int) -> float:
-    return float(_LOGARITHMS[min(max(fits, 0), 512)])
+    return float(_LOGARITHMS[min(fits, 512)])
 
 
 # --- positions ----------------------------------------------------------------------------------------------
@@ -130,14 +130,13 @@ def _write_levels(number: int, buffer: Record, out: Floats) -> None:
         features[1] = buffer["area"][level] / 40
         features[2] = (buffer["area"][level] - buffer["area"][level + 1]) / 20
         for digit in range(NUM_DIGITS):
-            if level > 0 and buffer["remaining"][digit] > 0:
-                features[3 + digit] = _logarithm(buffer["fits"][level, digit]) / 2
+            features[3 + digit] = _logarithm(buffer["fits"][level, digit]) / 2
 
 
 @kernel(inline=True)
 def _best_level(number: int, digit: int, buffer: Record) -> int:
     """Return the highest of the levels up to ``number`` that has room for a tile that is left, or 0."""
-    level = min(number, MAX_LEVELS) if buffer["remaining"][digit] > 0 else 0
+    level = number if buffer["remaining"][digit] > 0 else 0
     while level > 0 and buffer["fits"][level, digit] <= 0:
         level -= 1
     return level
@@ -180,9 +179,8 @@ def _begin(states: States, digit: int, best: Indices, buffer: Record) -> int:
     """Read a table, and the best level of each digit; return the number of levels."""
     number, _ = value.read_table(states, 0, 0, buffer)
     buffer["remaining"][digit] -= 1
+    buffer["fits"][number + 1] = 0
     for level in range(number + 2):
-        if level == 0 or level > number:
-            buffer["fits"][level] = 0
         copy(buffer["base_fits"][level], buffer["fits"][level])
     for one in range(NUM_DIGITS):
         best[one] = _best_level(number, one, buffer)
@@ -198,7 +196,7 @@ def _write_now(
     level = level_at(levels, number, piece, row, column)
     if not 0 <= level < MAX_LEVELS:
         return
-    edges = min(contact(levels, level, piece, row, column), value.MOST_CONTACT)
+    edges = contact(levels, level, piece, row, column)
     histogram[level, edges] += 1
     out[_IS_LEGAL] = 1
     out[_POINTS] = level * digit / 10
@@ -210,11 +208,11 @@ def _write_now(
 
 @kernel
 def _write_later(tile: Tile, placed: int, number: int, best: Indices, buffer: Record, out: Floats) -> None:
-    level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 2
-    two, three, four = _count_dents(buffer["levels"][level], tile.row - 2, end)
+    level, end = tile.level, tile.row + HEIGHTS[tile.piece] + 1
+    two, three, four = _count_dents(buffer["levels"][level], tile.row - 1, end)
     spread = _spread(level, placed, buffer)
     after = value.put(tile, placed, number, buffer)
-    two_after, three_after, four_after = _count_dents(buffer["levels"][level], tile.row - 2, end)
+    two_after, three_after, four_after = _count_dents(buffer["levels"][level], tile.row - 1, end)
     out[IS_LIKELY] = 1
     out[_DENTS] = (two_after - two) / 4
     out[_DENTS + 1] = (three_after - three) / 2
@@ -233,7 +231,7 @@ def _write_fits(level: int, number: int, best: Indices, buffer: Record, out: Flo
         if left <= 0:
             continue
         above = _logarithm(fits[level + 1, digit]) - _logarithm(before[level + 1, digit])
-        same = _logarithm(fits[level, digit]) - _logarithm(before[level, digit]) if level > 0 else 0.0
+        same = _logarithm(fits[level, digit]) - _logarithm(before[level, digit])
         higher = _best_level(number, digit, buffer) - best[digit]
         out[_ABOVE + digit] = above / 2
         out[_SAME + digit] = same / 2

@@ -236,7 +236,7 @@ def expand(states: States, i: int, width: int, weights: Weights, expansion: Expa
         if left > 0 and not _is_beyond(tile):
             expansion.values[k] += _value_with(tile, placed, number, left, weights[0], buffer)
     for k in range(count):  # last, because these change the buffer
-        if left > 0 and _is_beyond(features.tile_of(expansion.actions[k], digit, expansion.levels[k])):
+        if _is_beyond(features.tile_of(expansion.actions[k], digit, expansion.levels[k])):
             copy_record(expansion.successor, 0, states, i)
             engine.apply(expansion.successor, 0, expansion.actions[k])
             expansion.values[k] += evaluate(expansion.successor, 0, player, weights, expansion.buffer)

@@ -95,7 +95,7 @@ def _note(candidates: Candidates, k: int, action: int, value: float) -> None:
     """Write candidate ``k``; the moves with one patch are a group, and so is advancing."""
     kind = kind_of(action)
     candidates.actions[k], candidates.values[k] = action, value
-    candidates.groups[k] = kind - 1 if kind > 0 else NUM_KINDS - 1
+    candidates.groups[k] = (kind - 1) % NUM_KINDS
     candidates.orientations[k] = NEVER_OVERLOOKED
     if 1 <= kind <= NUM_OFFERED:
         candidates.orientations[k] = (action - FIRST_BUY) // NUM_CELLS

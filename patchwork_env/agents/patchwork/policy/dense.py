@@ -76,7 +76,7 @@ class DenseFeatures(nn.Module):
         self.distinct = _table(distinct)
         sizes_prices_times_incomes = [(patch.size, *patch[1:]) for patch in PATCHES]
         facts = [(0, 0, 0, 0), *sizes_prices_times_incomes, (1, 0, 0, 0)]
-        self.facts = _table(torch.tensor(facts, **NEW))
+        self.facts = _table(torch.from_numpy(np.array(facts, np.float32)))
         self.marks_after = _table(torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float())
         self.is_advance = _table(torch.eye(NUM_KINDS, **NEW)[0])
 
@@ -252,7 +252,7 @@ def _places_offered(lengths: Tensor) -> tuple[Tensor, Tensor]:
     bought = ((kinds > 0) & (kinds <= NUM_OFFERED)).long()
     slots = torch.arange(NUM_OFFERED, device=lengths.device)
     places = ((kinds * bought).unsqueeze(1) + slots).flatten().unsqueeze(0)
-    wrapped = torch.where(places < lengths, places, places - lengths).clamp(min=0)
+    wrapped = torch.where(places < lengths, places, places - lengths)
     return wrapped, slots < (lengths - bought).unsqueeze(2)
 
 
@@ -330,7 +330,7 @@ def _changes(covers: npt.NDArray[np.bool_]) -> Tensor:
     fewer = rows[:, :, 2:] + rows[:, :, :-2] + columns[..., 2:] + columns[..., :-2]
     changed = np.zeros((_PIECES, NUM_ORIENTATIONS, _SORTS, *covers.shape[2:], _SORTS), np.int8)
     for before in range(_SORTS):
-        after = before - fewer + _EMPTY_SORTS * (covers & (before < _EMPTY_SORTS))
+        after = before - fewer + _EMPTY_SORTS * covers  # only empty cells are covered
         for sort in range(_SORTS):
             changed[:, :, sort, :, :, before] = (after == sort).astype(np.int8) - (before == sort)
     return torch.from_numpy(changed[:, :, :_COUNTED_SORTS]).flatten(2)

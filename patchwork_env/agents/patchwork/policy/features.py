@@ -135,12 +135,10 @@ def _write_player(player: int, memory: _Memory, out: Floats) -> None:
     _count_quilt(state["quilt"][player, 0], state["quilt"][player, 1], memory, out)
     for k in range(_FIGURES):
         out[k] /= 20
-    for k in range(NEXT):
-        out[_FIGURES + k] = 0
-        if k < signed(state["num_patches"]):
-            quilt = state["quilt"][player]
-            placements = count_placements(quilt[0], quilt[1], signed(state["circle"][k]))
-            out[_FIGURES + k] = math.log(1.0 + placements) / 5
+    for k in range(min(NEXT, signed(state["num_patches"]))):
+        quilt = state["quilt"][player]
+        placements = count_placements(quilt[0], quilt[1], signed(state["circle"][k]))
+        out[_FIGURES + k] = math.log(1.0 + placements) / 5
     out[_FIGURES + NEXT] = projected_buttons(memory.states, 0, player) / 40
 
 
