@@ -102,7 +102,7 @@ def test_habits_concern_turns_patches_levels_and_places():
             partner_of_nmbr9._note(candidates, k, orientation * NUM_ANCHORS, level, value)
         return decide(candidates, len(judged), habits, seed_streams(seed)) // NUM_ANCHORS
 
-    upright, flipped, turned = (buy_action(slot, o, 0, 0) for slot, o in ((0, 0), (1, 6), (2, 1)))
+    upright, flipped, turned = (buy_action(slot, o, 8, 8) for slot, o in ((0, 0), (1, 6), (2, 3)))
     judged = {ADVANCE: 0.5, upright: 1.0, flipped: 3.0, turned: 2.0}
     never = SURE._replace(flipping=0.0, turning=0.0)
     assert in_patchwork(SURE, judged) == flipped
@@ -133,6 +133,17 @@ def test_patches_lie_snugly_on_every_level(level):
     chosen = agents.load(f"partner:level={level}", seed=1).act_batch(states)
     width = partner_of_patchwork.HABITS[level].placements
     assert all(action in snuggest(states, i, width) for i, action in enumerate(chosen))
+
+
+def test_level_4_plays_the_best_move_of_a_short_search():
+    _, evaluator, tree, work, candidates = partner_of_patchwork.new_player(4).args
+    habits, chosen = SURE._replace(lookahead=300), np.zeros(1, np.int64)
+    for seed in range(3):
+        given = Game(seed=seed).state, seed_streams(1), chosen
+        partner_of_patchwork.choose_ahead(habits, evaluator, tree, work, candidates, *given)
+        edges = tree.edges[tree.nodes[0]["begin"] :][: tree.nodes[0]["count"]]
+        values = np.where(edges["visits"] > 0, edges["values"][:, 0], -np.inf)
+        assert (tree.nodes[0]["visits"], chosen[0]) == (300, edges["action"][values.argmax()])
 
 
 def test_the_highest_level_is_the_champion():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from patchwork_env import agents
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.nmbr9 import beam
-from patchwork_env.agents.nmbr9.beam import Plan, as_solo_game, plan, search
+from patchwork_env.agents.nmbr9.beam import as_solo_game, plan, search
 from patchwork_env.agents.nmbr9.value import read_value
 from patchwork_env.nmbr9 import Game
 
@@ -28,15 +30,20 @@ def play(game, agent):
     return game.scores()
 
 
+@pytest.fixture
+def made(monkeypatch):
+    """All plans, with their widths, times and seeds."""
+    made = list[Any]()
+    monkeypatch.setattr(beam, "plan", lambda *given: made.append((plan(*given), *given[3:])) or made[-1][0])
+    return made
+
+
+@pytest.mark.parametrize("seed", [None, 3])
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 9}, SMALL_FREE], ids=str)
-def test_plans_are_played(settings, weights, monkeypatch):
-    made: list[Plan] = []
-    monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
-    game = Game(seed=4, players=2, **settings)
-    scores = play(game, agents.load("beam:width=20"))
-    assert len(made) == 1
-    assert scores == (made[0].score,) * 2
-    assert scores[0] > 0
+def test_plans_are_played(settings, seed, made):
+    scores = play(Game(seed=4, players=2, **settings), agents.load("beam:width=20", seed=seed))
+    ((found, *budget),) = made
+    assert [*scores, *budget] == [found.score, found.score, 20, None, seed or 0]
 
 
 @pytest.mark.parametrize("settings", [{"order": "known", "deck_size": 8}, SMALL_FREE], ids=str)
@@ -49,16 +56,19 @@ def test_a_deviation_leads_to_a_new_plan(settings):
         game.play(others[0] if others and game.num_moves < 3 else planned)
 
 
-def test_decks_of_a_batch_keep_their_plans(monkeypatch):
-    made: list[Plan] = []
-    monkeypatch.setattr(beam, "plan", lambda *args, **budget: made.append(plan(*args, **budget)) or made[-1])
+def test_decks_of_a_batch_keep_their_plans_until_others_are_used_more(made, monkeypatch):
     games = [Game(seed=seed, order="known", deck_size=6) for seed in range(4)]
-    agent = agents.load("beam:width=5")
+    monkeypatch.setattr(beam, "MOST_PLANS", 4)
+    agent, starts = agents.load("beam:width=5"), [game.clone() for game in games]
     while not games[0].is_over:
         actions = agent.act_batch(np.concatenate([game.state for game in games]))
         for game, action in zip(games, actions, strict=True):
             game.play(action)
     assert len(made) == 4
+    other = Game(seed=9, order="known", deck_size=6)  # takes the place of the second, which is used least
+    for game, plans in zip((starts[0], other, starts[2], other, starts[1]), (4, 5, 5, 5, 6), strict=True):
+        agent.act(game)
+        assert len(made) == plans
 
 
 def test_looking_ahead_is_worth_many_points(weights):
@@ -73,6 +83,7 @@ def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights):
     root = Game(seed=8, order="known").state
     found = [search(root, 5, weights, free_from=20, noise=8.0, seed=seed) for seed in (1, 2, 1)]
     assert found[0] == found[2] != found[1]
+    assert min(found).score > 40  # not random
 
 
 @pytest.mark.parametrize(
@@ -91,7 +102,7 @@ def test_searches_fill_the_time(seconds, widths, weights, monkeypatch):
     monkeypatch.setattr(beam, "search", timed)
     monkeypatch.setattr(beam, "perf_counter", lambda: now[0])
     best = plan(root, 0, weights, 4, seconds, seed=2**64 - 1)
-    assert best.score == max(found.score for _, _, found in made)
+    assert best is max((found for *_, found in made), key=lambda found: found.score)
     assert [width for width, _, _ in made][: len(widths)] == widths
     assert [given for _, given, _ in made] == [[4.0 * (k > 0), (k - 1) % 2**64] for k in range(len(made))]
 
@@ -104,17 +115,14 @@ def test_unknown_decks_are_refused():
         agents.as_agent("beam", game="patchwork")
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("beam:width=0", "option 'width' of agent 'beam' is '0'; it must be an integer of 1 to 999999"),
-        ("beam:seconds=0", "option 'seconds' of agent 'beam' is '0'; it must be a number above 0"),
-        ("beam:width=3,seconds=1", r"the budgets are width=3 and seconds=1\.0; give one of them"),
-    ],
-)
-def test_wrong_options_are_refused(spec, message):
-    with pytest.raises(ValueError, match=message):
-        agents.load(spec)
+def test_wrong_options_are_refused():
+    for options, message in (
+        ("width=0", "option 'width' of agent 'beam' is '0'; it must be an integer of 1 to 999999"),
+        ("seconds=0", "option 'seconds' of agent 'beam' is '0'; it must be a number above 0"),
+        ("width=3,seconds=1", r"the budgets are width=3 and seconds=1\.0; give one of them"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            agents.load(f"beam:{options}")
 
 
 def test_a_pool_keeps_the_best_without_duplicates():

@@ -38,15 +38,11 @@ def chosen_alike(agent, *games):
     return len(chosen) == 1
 
 
-def test_a_known_order_is_ignored(weights):
-    agent = ChampionAgent(weights, evaluations=EVALUATIONS)
-    assert chosen_alike(agent, played(8, seed=4), played(8, seed=4, order="known"))
-
-
 def test_decks_of_rollouts_are_permutations_of_the_rest(weights):
     """In each series of as many decks as cards, every card comes next once."""
     game, work, streams = played(12, seed=5), champion.new_workspace(), np.array([3], np.uint64)
     considered = champion.begin(game.state, 0, champion.SETTINGS._replace(candidates=2), weights, work)
+    assert not work.sums.any()
     decks = []
     for _ in range(14):
         champion.roll_out(considered, champion.SETTINGS._replace(depth=1), weights, work, streams)
@@ -58,14 +54,15 @@ def test_decks_of_rollouts_are_permutations_of_the_rest(weights):
         assert sorted(deck[13] for deck in row) == sorted(game.deck[13:])
 
 
-def test_other_players_tables_are_ignored(weights):
+def test_other_players_tables_and_a_known_order_are_ignored(weights):
     alone, both = played(7, seed=6), Game(seed=6, players=2)
     while both.round < 7:
         sensible = both.current_player == 1
         both.play(choose_action(both.state, 0) if sensible else both.legal_actions()[0])
     both.play(both.legal_actions()[0])
     assert both.placements(1) == alone.placements(0)
-    assert all(chosen_alike(agent, alone, both) for agent in agents_of(weights))
+    known = played(7, seed=6, order="known")
+    assert all(chosen_alike(agent, alone, both, known) for agent in agents_of(weights))
 
 
 def test_the_last_tile_goes_where_it_brings_most(weights):
@@ -73,6 +70,7 @@ def test_the_last_tile_goes_where_it_brings_most(weights):
     levels = [engine.level_of(game.state, 0, int(action)) for action in game.legal_actions()]
     for agent in agents_of(weights):
         assert engine.level_of(game.state, 0, agent.act(game)) == max(levels)
+    assert agent.workspace().rollouts[0] == 0  # without a search
     (lines,) = ChampionAgent(weights).deepen(game)
     assert lines[0][1:] == (1, game.scores()[0] + game.digit * max(levels), True)
     assert [line.score for line in lines] == sorted((line.score for line in lines), reverse=True)
@@ -95,16 +93,18 @@ def test_keeping_the_best():
     work = champion.new_workspace()
     work.actions[:5], work.sums[:5] = [10, 11, 12, 13, 14], [1.0, 5.0, 3.0, 5.0, 2.0]
     champion.keep_best(5, 3, work)
-    assert work.actions[:5].tolist() == [11, 13, 12, 10, 14]
-    assert work.sums[:5].tolist() == [5.0, 5.0, 3.0, 1.0, 2.0]
+    assert (*work.actions[:5], *work.sums[:5]) == (11, 13, 12, 10, 14, 5.0, 5.0, 3.0, 1.0, 2.0)
 
 
 def test_the_better_half_of_the_candidates_is_kept(weights, monkeypatch):
     """Each step has an equal share of the budget; the clock advances by a second when it is read."""
-    agent, work, streams = ChampionAgent(weights, evaluations=2000), champion.new_workspace(), seed_streams(1)
-    game = played(8, seed=9)
-    assert list(agent._search(game.state, 0, work, streams)) == [12, 12, 6, 3, 2]
-    assert list(agent._search(game.state, 0, work, streams, results=8))[::2] == [12, 12, 6, 3, 2]
+    game, work, streams = played(8, seed=9), champion.new_workspace(), seed_streams(1)
+    for counts in ([12, 12, 6, 3, 2], [8, 8, 4, 2], [1, 1]):
+        settings = champion.SETTINGS._replace(candidates=counts[0])
+        agent = ChampionAgent(weights, evaluations=2000, settings=settings)
+        assert list(agent._search(game.state, 0, work, streams)) == counts
+        twice = 2 * (len(counts) - 1)
+        assert list(agent._search(game.state, 0, work, streams, results=twice))[::2] == counts
     agent = ChampionAgent(weights, evaluations=20_000)
     spent = [int(work.evaluations[0]) for _ in agent._search(game.state, 0, work, streams)]
     assert [round(number / 5000) for number in spent] == [0, 1, 2, 3, 4]
@@ -123,8 +123,7 @@ def checkpoint(weights, tmp_path_factory):
 
 
 def test_specs(checkpoint):
-    assert isinstance(agents.load(checkpoint), ValueAgent)
-    assert isinstance(agents.load(f"{checkpoint}:instant"), ValueAgent)
+    assert all(isinstance(agents.load(f"{checkpoint}{level}"), ValueAgent) for level in ("", ":instant"))
     game = played(16, seed=1)
     for spec in (f"{checkpoint}:nodes=500", f"{checkpoint}:seconds=0.02", f"{checkpoint}:fast"):
         agent = agents.load(spec, seed=2)
@@ -153,6 +152,7 @@ def test_analyses_are_reproducible_and_change_nothing():
         assert len({line.score for line in lines}) > 1
         assert lines[0].score == pytest.approx(champion.expected_scores(game)[game.current_player], abs=20)
         assert lines[1:] == sorted(lines[1:], key=lambda line: -line.score)
+        assert lines[0].score == max(line.score for line in lines if line.visits == lines[0].visits)
         for line in lines:
             score = then.setdefault((line.action, line.visits), line.score)
             assert line.score - lines[0].score == pytest.approx(score - then[lines[0].action, line.visits])

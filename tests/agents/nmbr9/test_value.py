@@ -14,6 +14,7 @@ from patchwork_env.nmbr9.actions import MAX_SPREAD
 from tests.agents.nmbr9.tables import contact_of, levels_of, played, positions, with_digit
 
 EVERYTHING = 10_000
+BUFFER, EXPANSION = value.new_buffer(), value.new_expansion()
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +40,14 @@ def is_seen_completely(game):
 
 
 def test_fits_are_the_legal_placements_of_every_level(games):
-    buffer, compared = value.new_buffer(), 0
+    compared = 0
     for game in filter(is_seen_completely, [*games[::2], with_a_level_that_one_tile_fills()]):
         for digit in range(10):
             changed = with_digit(game, digit)
-            number, _ = value.read_table(changed.state, 0, 0, buffer[0])
+            number, _ = value.read_table(changed.state, 0, 0, BUFFER[0])
             expected = levels_of(changed)
             for level in range(1, number + 1):
-                assert buffer[0]["fits"][level, digit] == expected[level]
+                assert BUFFER[0]["fits"][level, digit] == expected[level]
                 compared += expected[level] > 0
     assert compared > 200
 
@@ -60,12 +61,12 @@ def with_a_level_that_one_tile_fills():
 
 def test_of_a_wide_table_a_part_is_seen():
     """With tiles in a line, counts have no illegal placements, and the other features are complete."""
-    game, buffer = Game(deck=[1] * 12), value.new_buffer()
+    game = Game(deck=[1] * 12)
     while game.round < 10:
         game.play(max(map(int, game.legal_actions()), key=lambda a: (a < 4096, a % 64)))
     assert engine.bounds(game.state, 0, 0, 10)[3] > MOST_COLUMNS
-    number, windows = value.read_table(game.state, 0, 0, buffer[0])
-    assert buffer[0]["fits"][number, 1] <= levels_of(game)[number]
+    number, windows = value.read_table(game.state, 0, 0, BUFFER[0])
+    assert BUFFER[0]["fits"][number, 1] <= levels_of(game)[number]
     assert windows > 0
 
 
@@ -82,17 +83,17 @@ def test_of_a_large_level_the_middle_is_seen():
 # --- relief -----------------------------------------------------------------------------------------------
 
 
-def painted(heights):
+def painted(heights, at):
     levels = np.zeros((engine.MAX_LEVELS + 1, engine.NUM_ROWS), np.uint64)
     for (row, column), height in np.ndenumerate(heights):
         for level in range(height):
-            levels[level, 20 + row] |= np.uint64(1 << (20 + column))
+            levels[level, at + row] |= np.uint64(1 << (at + column))
     return levels
 
 
-def windows_of(heights):
+def windows_of(heights, at):
     grid, rows = np.zeros(value.relief.GRID_SHAPE, np.int32), np.empty(2000, np.int32)
-    count = value.relief.list_windows(painted(heights), 20, 20, *heights.shape, grid, rows)
+    count = value.relief.list_windows(painted(heights, at), at, at, *heights.shape, grid, rows)
     return grid, sorted(rows[:count])
 
 
@@ -104,13 +105,14 @@ def random_heights(number, seed):
 def test_different_windows_have_different_rows():
     """Two windows share a row exactly if one is a turn of the other with a middle as high."""
     names = {}
-    for heights in random_heights(60, seed=2):
-        padded, (grid, listed) = np.pad(heights, 2), windows_of(heights)
+    for number, heights in enumerate(random_heights(60, seed=2)):
+        at = (20, 0, 58)[number % 3]  # also in the first and the last corner of the table
+        padded, (grid, listed) = np.pad(heights, 2), windows_of(heights, at)
         assert listed == sorted(grid[grid != value.relief.EMPTY])
         for row, column in np.ndindex(8, 8):
             window, middle = padded[row : row + 3, column : column + 3], padded[row + 1, column + 1]
             key = middle, min(np.rot90(np.sign(window - middle), k).tobytes() for k in range(4))
-            assert names.setdefault(int(grid[19 + row, 19 + column]), key) == key
+            assert names.setdefault(int(grid[at - 1 + row, at - 1 + column]), key) == key
     assert len(set(names.values())) == len(names) > 500
 
 
@@ -118,18 +120,22 @@ def test_different_windows_have_different_rows():
 
 
 def test_values_of_placements_are_those_of_the_tables_they_lead_to(games, weights):
-    expansion, buffer, rng = value.new_expansion(), value.new_buffer(), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for game in games[::2]:
-        count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
-        actions = expansion.actions[:count].tolist()
-        assert actions == game.legal_actions().tolist()
-        values = expansion.values[:count].copy()
+        count = value.expand(game.state, 0, EVERYTHING, weights, EXPANSION)
+        assert EXPANSION.actions[:count].tolist() == game.legal_actions().tolist()
         for k in rng.integers(count, size=5):
-            after = game.clone()
-            after.play(actions[k])
-            gain = after.scores()[0] - game.scores()[0]
-            expected = gain + value.evaluate(after.state, 0, 0, weights, buffer)
-            assert values[k] == pytest.approx(expected, abs=1e-3)
+            check_value(game, k, weights)
+
+
+def check_value(game, k, weights):
+    """Compare a value of the expansion with that of the table after the action, which is returned."""
+    after = game.clone()
+    after.play(int(EXPANSION.actions[k]))
+    gain = after.scores()[0] - game.scores()[0]
+    expected = gain + value.evaluate(after.state, 0, 0, weights, BUFFER)
+    assert EXPANSION.values[k] == pytest.approx(expected, abs=1e-3)
+    return after
 
 
 def test_new_weights_keep_the_variance_of_sums(weights):
@@ -142,21 +148,16 @@ def test_new_weights_keep_the_variance_of_sums(weights):
 @pytest.mark.parametrize("step", [1, -1])
 def test_values_agree_on_the_widest_tables(axis, step, weights):
     """Tiles in a line reach both ends of the table, where windows extend past it."""
-    expansion, buffer, widest = value.new_expansion(), value.new_buffer(), 0
-    game = Game(deck=[1, 1, 9, 7] * 5)
+    game, widest = Game(deck=[1, 1, 9, 7] * 5), 0
     while game.round < 19:
         legal = game.legal_actions().tolist()
         placed = {action: game.decode(action) for action in legal}
         outermost = {a: max(step * cell[axis] for cell in move.cells) for a, move in placed.items()}
         if max(engine.bounds(game.state, 0, 0, game.round)[2:]) > 50:
-            count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
-            chosen = sorted(range(count), key=lambda k: outermost[int(expansion.actions[k])])
+            count = value.expand(game.state, 0, EVERYTHING, weights, EXPANSION)
+            chosen = sorted(range(count), key=lambda k: outermost[int(EXPANSION.actions[k])])
             for k in (*chosen[:4], *chosen[-4:]):
-                after = game.clone()
-                after.play(int(expansion.actions[k]))
-                gain = after.scores()[0] - game.scores()[0]
-                expected = gain + value.evaluate(after.state, 0, 0, weights, buffer)
-                assert expansion.values[k] == pytest.approx(expected, abs=1e-3)
+                after = check_value(game, k, weights)
                 widest = max(widest, *engine.bounds(after.state, 0, 0, after.round)[2:])
         game.play(max(legal, key=outermost.__getitem__))
     assert widest == MAX_SPREAD
@@ -168,9 +169,9 @@ def leaky(x):
 
 def naive_value(game, weights):
     """Return the value of a table by the description of the network, with naive features."""
-    arrays, buffer = arrays_of(weights), value.new_buffer()
-    _, windows = value.read_table(game.state, 0, 0, buffer[0])
-    relief = leaky(arrays["relief_bias"] + arrays["windows"][buffer[0]["rows"][:windows]].sum(0))
+    arrays = arrays_of(weights)
+    _, windows = value.read_table(game.state, 0, 0, BUFFER[0])
+    relief = leaky(arrays["relief_bias"] + arrays["windows"][BUFFER[0]["rows"][:windows]].sum(0))
     rows, inputs = naive_features(game)
     hidden = arrays["bias"] + arrays["features"][rows].sum(0) + inputs @ arrays["numbers"]
     hidden = leaky(hidden + relief @ arrays["weights_1"])
@@ -213,7 +214,7 @@ def naive_features(game):
 
 
 def test_evaluation_against_its_description(games, weights):
-    buffer, compared = value.new_buffer(), 0
+    compared = 0
     short = Game(deck=[3, 7, 3, 3, 0, 9, 8, 8, 5], deck_size=7)  # not all cards come
     for _ in range(4):
         short.play(greedy.choose_action(short.state, 0))
@@ -225,42 +226,40 @@ def test_evaluation_against_its_description(games, weights):
         if game.round and not is_seen_completely(game):
             continue
         expected = pytest.approx(naive_value(game, weights), abs=1e-3)
-        assert value.evaluate(game.state, 0, 0, weights, buffer) == expected
+        assert value.evaluate(game.state, 0, 0, weights, BUFFER) == expected
         compared += 1
     assert compared > 8
 
 
 def test_a_complete_table_has_the_value_0(games, weights):
     game = games[-1].clone()
-    expansion = value.new_expansion()
-    count = value.expand(game.state, 0, EVERYTHING, weights, expansion)
-    best = int(expansion.actions[value.best_action(expansion, count)])
-    assert expansion.values[:count].max() == game.digit * engine.level_of(game.state, 0, best)
+    count = value.expand(game.state, 0, EVERYTHING, weights, EXPANSION)
+    best = int(EXPANSION.actions[value.best_action(EXPANSION, count)])
+    assert EXPANSION.values[:count].max() == game.digit * engine.level_of(game.state, 0, best)
     game.play(best)
-    assert value.evaluate(game.state, 0, 0, weights, value.new_buffer()) == 0
+    assert value.evaluate(game.state, 0, 0, weights, BUFFER) == 0
 
 
 @pytest.mark.parametrize("width", [1, value.LIKELY])
 def test_likely_placements_have_the_most_contact_on_their_level(games, weights, width):
     """``width`` of them, and all that tie with the last one."""
-    expansion = value.new_expansion()
     for game in games[5::9]:
         contacts: dict[int, dict[int, int]] = {}
         for action in map(int, game.legal_actions()):
             level, found = contact_of(game, action)
             contacts.setdefault(level, {})[action] = found
-        count = value.expand(game.state, 0, width, weights, expansion)
+        count = value.expand(game.state, 0, width, weights, EXPANSION)
         expected = []
         for of_level in contacts.values():
             least = sorted(of_level.values(), reverse=True)[: max(width, 1)][-1]
             expected += [action for action, found in of_level.items() if found >= least]
-        assert expansion.actions[:count].tolist() == sorted(expected)
+        assert EXPANSION.actions[:count].tolist() == sorted(expected)
 
 
 def test_free_order_is_refused():
     agent = ValueAgent(aligned_records(value.WEIGHTS), "mine")
-    game = Game(order="free")
+    known, game = Game(order="known"), Game(order="free")
     for _ in range(2):
         with pytest.raises(ValueError, match="agent 'mine' places tiles as they come; it does not choose"):
-            agent.act(game)
+            agent.act_batch(np.concatenate([known.state, game.state]))
         game.play(game.legal_actions()[0])

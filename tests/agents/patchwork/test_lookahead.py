@@ -10,23 +10,27 @@ from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork, successors_of
 from patchwork_env.patchwork import Game
+from patchwork_env.patchwork.components import LAST_SPACE
 from patchwork_env.patchwork.observation import SLICES
 from tests.agents.positions import many_states, play_forced
 
 
 @pytest.fixture(scope="module")
 def states():
-    return many_states()[::7]
+    states = many_states()[::7]
+    late = np.repeat(states[states["position"].max(axis=1) == LAST_SPACE], 2)
+    late["buttons"] = np.resize([[20, 120], [120, 20]], late["buttons"].shape)
+    return np.concatenate([states, late])
 
 
 def test_successors_are_those_of_the_game(states):
     inputs = PatchworkNetwork.encode(states)[0]
-    scores = torch.from_numpy(np.random.default_rng(0).normal(size=len(inputs.actions)).astype(np.float32))
-    found = successors_of(*inputs, scores)
+    ties = np.random.default_rng(0).integers(4, size=len(inputs.actions)).astype(np.float32)
+    found = successors_of(*inputs, torch.from_numpy(ties))
     where = {place: k for k, place in enumerate(found.places.tolist())}
-    kinds, ended, went_on = PatchworkNetwork.kinds_of(inputs.actions), 0, 0
+    kinds, leads, went_on = PatchworkNetwork.kinds_of(inputs.actions), set(), 0
     for row in range(len(states)):
-        game, mine = Game.from_state(states, row), inputs.rows == row
+        game, mine = Game.unchecked(states, row), inputs.rows == row
         for kind in range(NUM_KINDS):
             place, of_kind = row * NUM_KINDS + kind, mine & (kinds == kind)
             if not of_kind.any() or bool((kinds[mine] == kind).all()):
@@ -34,20 +38,20 @@ def test_successors_are_those_of_the_game(states):
                 assert not found.successor_values[row, kind].any()
                 continue
             after, player = game.clone(), game.current_player
-            after.play(int(inputs.actions[of_kind][scores[of_kind].argmax()]))
+            after.play(int(inputs.actions[of_kind][ties[of_kind.numpy()].argmax()]))
             play_forced(after)
             if after.is_over:
                 margin = (after.scores()[player] - after.scores()[1 - player]) / 40
                 expected = [1 if after.winner() == player else -1, min(max(margin, -1), 1), 0]
                 np.testing.assert_allclose(found.successor_values[row, kind], expected, atol=1e-6)
-                ended += 1
+                leads.add(expected[1])
             else:
                 seen = after.observation(after.current_player)
                 k = where[place]
                 np.testing.assert_array_equal(found.observations[k], seen)
                 assert found.signs[k] == (1 if after.current_player == player else -1)
                 went_on += 1
-    assert ended > 0
+    assert {-1, 1} < leads
     assert went_on == len(where) > 50
 
 
@@ -71,13 +75,12 @@ def test_a_factor_is_what_a_value_of_1_adds(states, monkeypatch, factor):
     assert network.looks_ahead == (factor > 0)
     inputs = PatchworkNetwork.encode(states)[0]
     scores = torch.zeros(len(inputs.actions))
-    monkeypatch.setattr(network, "values", lambda observations: torch.ones(len(observations)))
+    monkeypatch.setattr(network, "values", lambda observations: torch.full((len(observations),), 0.5))
     found = successors_of(*inputs, scores)
     successor_values = network.successor_values_of(inputs, scores)
     assert successor_values.shape[1:] == network.successor_values_shape
     judged = successor_values.view(len(states) * NUM_KINDS, -1)[found.places]
-    added = 10 * judged @ network.ahead.weight.detach()[0, : judged.shape[1]]
-    torch.testing.assert_close(added, factor * found.signs)
+    torch.testing.assert_close(judged.sum(1), 0.5 * (factor > 0) * found.signs)
 
 
 def test_what_cannot_look_ahead():

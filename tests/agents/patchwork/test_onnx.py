@@ -22,7 +22,7 @@ from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.features import NUM_KINDS
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
-from patchwork_env.agents.patchwork.policy.onnx_agent import FORMAT, INPUTS, OUTPUTS, OnnxAgent
+from patchwork_env.agents.patchwork.policy.onnx_agent import FORMAT, OUTPUTS, OnnxAgent
 from patchwork_env.agents.patchwork.policy.onnx_export import policy_to_onnx
 from patchwork_env.patchwork import Game
 from tests.agents.positions import many_states
@@ -60,10 +60,7 @@ def test_an_exported_policy_is_the_network(states):
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
     network.eval()
     proto = onnx.load_from_string(model)
-    onnx.checker.check_model(proto, full_check=True)
     assert not any(tensor.external_data for tensor in proto.graph.initializer)
-    assert [node.name for node in proto.graph.input] == list(INPUTS)
-    assert [node.name for node in proto.graph.output] == list(OUTPUTS)
     properties = {entry.key: entry.value for entry in proto.metadata_props}
     assert (properties["version"], properties["info"]) == ("1", '{"algorithm": "ppo"}')
     assert "most probable placement" in properties["choice"]
@@ -90,6 +87,7 @@ def test_the_dense_policy_is_the_network_in_pytorch_too(states, reads):
         inputs, legal = PatchworkNetwork.encode(states)
         expected = network(inputs)
     np.testing.assert_allclose(dense[legal.rows, legal.actions], expected.log_probabilities, atol=1e-4)
+    assert dense.isneginf().sum(1).tolist() == (2026 - legal.counts).tolist()
     np.testing.assert_allclose(values, expected.values, atol=1e-6)
     assert actions.tolist() == PolicyAgent(network).act_batch(states).tolist()
 
@@ -141,11 +139,13 @@ def test_batches_of_any_size_are_evaluated(model, states):
     np.testing.assert_allclose(found, scores - np.log(np.exp(scores).sum(1, keepdims=True)), atol=1e-4)
     np.testing.assert_allclose(values, observations.mean(1), atol=1e-6)
     assert [len(array) for array in agent._run(states[:0], *OUTPUTS)] == [0, 0, 0]
+    options = agent.workspace().get_session_options()
+    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
 
 
 def test_sampling_follows_the_policy(file):
-    game, agent = Game(seed=2), agents.load(f"{file}:sample=true", seed=5)
-    copies = copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))
+    game, (agent, again) = Game(seed=2), (agents.load(f"{file}:sample=true", seed=5) for _ in range(2))
+    copies = copy.deepcopy(agent), pickle.loads(pickle.dumps(agent)), again
     drawn = agent.act_batch(np.repeat(game.state, 2000))
     assert all(twin.act_batch(np.repeat(game.state, 50)).tolist() == drawn[:50].tolist() for twin in copies)
     expected = np.exp(agent._run(game.state, "log_probabilities")[0][0].astype(np.float64))
@@ -157,11 +157,8 @@ def test_sampling_follows_the_policy(file):
 @pytest.mark.slow
 def test_it_plays_without_pytorch(file):
     code = (
-        "import sys\n"
-        "sys.modules['torch'] = None\n"  # an import of it would fail
-        "import gymnasium\n"
-        "from patchwork_env import agents\n"
-        "from patchwork_env.patchwork import Game\n"
+        "import sys; sys.modules['torch'] = None\n"  # an import of it would fail
+        "import gymnasium; from patchwork_env import agents; from patchwork_env.patchwork import Game\n"
         f"print(agents.load({str(file)!r}).act(Game(seed=4)))\n"
         f"env = gymnasium.make('patchwork_env:Patchwork-v0', opponent={str(file)!r}, seat=1)\n"
         "env.reset(seed=4)\n"
@@ -188,12 +185,13 @@ def test_specs_that_are_refused(file, tmp_path):
             agents.load(spec)
 
 
-@pytest.mark.parametrize("damage", [lambda m: b"", lambda m: b"no model", lambda m: m[: len(m) // 2]])
-def test_a_damaged_file_is_an_error_that_names_it(model, tmp_path, damage):
-    path = tmp_path / "damaged.onnx"
-    path.write_bytes(damage(model))
-    with pytest.raises(ValueError, match=r"damaged\.onnx is not an ONNX model that onnxruntime reads"):
-        agents.load(path)
+def test_a_damaged_file_is_an_error_that_names_it(model, tmp_path):
+    path, renamed = tmp_path / "damaged.onnx", model.replace(b"observation", b"\xffbservation")
+    for damaged in (b"", b"no model", model[: len(model) // 2], renamed):
+        path.write_bytes(damaged)
+        reason = "a name in it is not UTF-8" if damaged is renamed else ".*protobuf"
+        with pytest.raises(ValueError, match=rf"damaged\.onnx is not an ONNX model .* reads: {reason}"):
+            agents.load(path)
 
 
 def test_a_model_of_another_kind_is_an_error(model):
@@ -233,7 +231,7 @@ class _Foreign:
         (False, (np.array(5),), r"gives as action int64 \(\), not int64 \('n',\)"),
         (False, (np.array([2**62]),), "chooses action 4611686018427387904, which is not legal"),
         (True, (np.zeros((1, 7), np.float32),), r"gives as log_probabilities float32 \(1, 7\)"),
-        (True, (np.full((1, 2026), np.nan, np.float32),), "probabilities that are not numbers"),
+        (True, (np.resize(np.float32([0, np.nan]), (1, 2026)),), "probabilities that are not numbers"),
     ],
 )
 def test_results_of_a_model_are_validated(model, sample, results, message):

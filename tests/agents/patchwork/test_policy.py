@@ -108,35 +108,27 @@ def test_steps_play_on_to_the_next_decision():
     assert forced > 20
 
 
-def finished_games():
-    dynamics, random = PatchworkDynamics(), np.random.default_rng(2)
-    states, ended = many_states()[::11], []
-    while len(states):
-        dynamics.step(states, np.array([random.choice(game.legal_actions()) for game in games_of(states)]))
-        finished = dynamics.finished(states)
-        ended.append(states[finished])
-        states = states[~finished]
-    return np.concatenate(ended)
-
-
 @pytest.mark.parametrize(
-    ("outcome", "margin", "margin_scale", "cut"), [(1, 0, 40, 1), (0.5, 2, 10, 2), (0, 1, 40, None)]
+    ("outcome", "margin", "margin_scale", "cut"), [(1, 0, 40, 1), (0.5, 2, 10, 2), (0, 0.5, 0.5, None)]
 )
 def test_payoffs_are_outcome_and_clipped_margin(outcome, margin, margin_scale, cut):
-    states = finished_games()
-    dynamics = PatchworkDynamics(outcome, margin, margin_scale, cut)
-    payoffs = dynamics.returns(states)
+    games, random = games_of(many_states()[::11]), np.random.default_rng(2)
+    for game in games:
+        while not game.is_over:
+            game.play(random.choice(game.legal_actions()))
+    dynamics, most = PatchworkDynamics(outcome, margin, margin_scale, cut), cut or 600 / margin_scale
+    payoffs = dynamics.returns(np.concatenate([game.state for game in games]))
     assert payoffs.dtype == np.float32
-    for game, payoff in zip(games_of(states), payoffs, strict=True):
+    for game, payoff in zip(games, payoffs, strict=True):
         first, second = game.scores()
-        most = cut or 1000
         lead = max(-most, min(most, (first - second) / margin_scale))
         won = 1 if game.winner() == 0 else -1
         assert payoff == pytest.approx(outcome * won + margin * lead)
-    assert np.abs(payoffs).max() <= dynamics.value_range / 2
+    assert dynamics.value_range == 2 * (outcome + margin * most)
 
 
 def test_wrong_payoffs_are_errors_that_name_them():
-    for arguments in ({"outcome": -1}, {"margin": float("nan")}, {"margin_scale": 0}, {"outcome": 0}):
-        with pytest.raises(ValueError, match=next(iter(arguments))):
-            PatchworkDynamics(**arguments)
+    wrong = {"margin": -0.1, "outcome": -0.1, "margin_scale": 0, "margin_cut": 0}
+    for name, value in (*wrong.items(), ("margin", float("nan")), ("outcome", 0)):
+        with pytest.raises(ValueError, match=name):
+            PatchworkDynamics(**{name: value})

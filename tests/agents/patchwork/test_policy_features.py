@@ -7,37 +7,35 @@ import torch
 from patchwork_env.agents.patchwork.policy.dense import DenseFeatures
 from patchwork_env.agents.patchwork.policy.features import (
     KIND_FEATURES,
-    KIND_OFFERS,
     NUM_KINDS,
-    PLACEMENT_FEATURES,
     POSITION_FEATURES,
-    POSITION_OFFERS,
     features_of,
 )
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork import Game
 from patchwork_env.patchwork.actions import ADVANCE, FIRST_BUY, NUM_ACTIONS
+from patchwork_env.patchwork.components import PATCHES
 from patchwork_env.patchwork.observation import read_observation
 from patchwork_env.patchwork.state import NOBODY, empty_states
+from patchwork_env.patchwork.tables import FULL_WORD
 from tests.agents.positions import many_states, with_short_circles
 
 
 @pytest.mark.parametrize("special_patches", ["revised", "2014"])
 def test_compiled_code_and_tensor_operations_agree(special_patches):
     states = with_short_circles(many_states(6, special_patches)[::3])
-    assert (states["pending_special"] == 1).sum() > 10
-    assert (states["first_finisher"] != NOBODY).sum() > 10
+    first = states[:1]  # the smallest patch fills the quilt and reaches a space with a special patch
+    first["quilt"], first["position"], first["buttons"] = [FULL_WORD - np.uint64(3), FULL_WORD], 25, 40
+    first["income"], first["circle"][:, 0] = 31, min(range(33), key=lambda patch: PATCHES[patch].size)
+    assert min((states["pending_special"] == 1).sum(), (states["first_finisher"] != NOBODY).sum()) > 10
     assert (states["num_patches"] < 8).any()
     inputs = PatchworkNetwork.encode(states)[0]
     legal = torch.zeros(len(states), NUM_ACTIONS, dtype=torch.bool)
     legal[inputs.rows, inputs.actions] = True
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.device("meta"):  # tensors are on the device of the observations
         dense = DenseFeatures(offers=True)(inputs.observations, legal)
         without_offers = DenseFeatures()(inputs.observations, legal)
     expected = features_of(*inputs, offers=True)
-    assert expected.positions.shape == (len(states), POSITION_FEATURES + POSITION_OFFERS)
-    assert expected.kinds.shape == (len(states), NUM_KINDS, KIND_FEATURES + KIND_OFFERS)
-    assert expected.placements.shape == (len(inputs.actions), PLACEMENT_FEATURES)
     assert torch.equal(without_offers.kinds, dense.kinds[:, :, :KIND_FEATURES])
     assert torch.equal(without_offers.positions, dense.positions[:, :POSITION_FEATURES])
     assert (expected.kinds[:, :, 9] == 2).any()  # a move that takes a special patch
@@ -47,6 +45,7 @@ def test_compiled_code_and_tensor_operations_agree(special_patches):
     is_placement = inputs.actions != ADVANCE
     rows, places = inputs.rows[is_placement], inputs.actions[is_placement] - FIRST_BUY
     placements = expected.placements[is_placement]
+    assert not expected.placements[~is_placement].any()
     np.testing.assert_allclose(dense.placements[rows, places], placements, atol=1e-6, rtol=0)
 
 

@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import NetworkEvaluator
+from patchwork_env.agents.nmbr9.policy_network import Nmbr9Network
 from patchwork_env.agents.patchwork.policy import network as policy_network
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.patchwork.observation import LAYOUT
@@ -86,13 +87,8 @@ def test_a_batch_is_evaluated_one_by_one_and_may_be_empty(network, states):
 def test_gradients_reach_every_parameter(states):
     torch.manual_seed(0)
     fresh = PatchworkNetwork(SMALL)
-    inputs, legal = PatchworkNetwork.encode(states)
-    output = fresh(inputs)
-    firsts = np.cumsum(legal.counts) - legal.counts
-    chosen = torch.from_numpy(firsts + legal.counts // 2)
-    (output.values.square().mean() - output.log_probabilities[chosen].mean()).backward()
+    _gradient(fresh, PatchworkNetwork.encode(states)[0])
     for name, parameter in fresh.named_parameters():
-        assert parameter.grad is not None, name
         assert torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().max() > 0, name
 
@@ -127,9 +123,25 @@ def test_a_new_entry_of_the_observation_changes_nothing(network, states, before,
     wider = torch.cat([seen[:, :at], torch.ones(len(seen), width), seen[:, at:]], 1)
     again = PatchworkNetwork(network.config)
     again.load_state_dict(network.state_dict())
+    with pytest.raises(RuntimeError, match="Unexpected key"):
+        again.load_state_dict({"new": seen, **network.state_dict()})
     with torch.inference_mode():
         outputs = again(inputs._replace(observations=wider), features=features)
     assert all(torch.equal(*pair) for pair in zip(outputs, expected, strict=True))
+
+
+@pytest.mark.parametrize("network", [PatchworkNetwork, Nmbr9Network])
+def test_new_networks_are_nearly_uniform(network):
+    more = {"channels": 8, "lookahead": True} if network is PatchworkNetwork else {}
+    layers = dict(network(NetworkConfig(width=64, **more)).named_children())
+    heads = {"value", "kind", "choice", "placement", "modulation"} & layers.keys()
+    for layer, gain in ((layers["trunk"][0], 2**0.5), *((layers[name], 0.01) for name in heads)):
+        assert layer.weight.norm(dim=1).tolist() == pytest.approx([gain] * layer.out_features)
+        assert not layer.bias.any()
+    scales = {"kind_score": 0.01, "placement_score": 0.01, "keys": 0.1, "key_of_shape": 0.02, "ahead": 0.3}
+    for name in scales.keys() & layers.keys():
+        assert layers[name].weight.square().mean().sqrt().item() == pytest.approx(scales[name], rel=0.3)
+        assert name != "key_of_shape" or not layers[name].bias.any()
 
 
 def test_wrong_sizes():
@@ -174,7 +186,11 @@ def test_half_the_precision_changes_probabilities_a_little_and_values_not_at_all
             head.weight.normal_(std=0.3)
             head.bias.normal_(std=0.3)
     (logs, _, values), legal = evaluate(network, states)
-    exact, quick = NetworkEvaluator(network, torch.float32)(states), NetworkEvaluator(network)(states)
+    evaluators = NetworkEvaluator(network, torch.float32), NetworkEvaluator(network)
+    with torch.no_grad():  # later weights do not matter
+        for parameter in network.parameters():
+            parameter.add_(1.0)
+    exact, quick = (evaluator(states) for evaluator in evaluators)
     for evaluation, precision in ((exact, 1e-4), (quick, 0.15)):
         np.testing.assert_array_equal(evaluation.counts, legal.counts)
         np.testing.assert_array_equal(evaluation.actions, legal.actions)
@@ -183,14 +199,3 @@ def test_half_the_precision_changes_probabilities_a_little_and_values_not_at_all
     np.testing.assert_allclose(sums_by_row(np.exp(quick.log_probabilities), legal.counts), 1, atol=1e-4)
     assert np.abs(quick.log_probabilities - logs).max() > 1e-4
     assert [len(array) for array in NetworkEvaluator(network)(states[:0])] == [0, 0, 0, 0]
-
-
-def test_later_weights_do_not_matter(states):
-    network = PatchworkNetwork(NetworkConfig(width=16, depth=1, channels=4))
-    evaluator, some = NetworkEvaluator(network), states[::10]
-    before = evaluator(some)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.add_(1.0)
-    for one, other in zip(before, evaluator(some), strict=True):
-        np.testing.assert_array_equal(one, other)

@@ -39,6 +39,7 @@ from tests.agents.positions import joints_of, many_states, places_of, quilt_afte
 from tests.patchwork import naive
 
 PAYOFFS = Payoffs(1.0, 0.025)
+EXPANSION = new_expansion()  # of all tests, so that quilts must be forgotten
 
 
 @pytest.fixture(scope="module")
@@ -124,26 +125,12 @@ def listed(kernel, *arguments):
     return list(rows[:count])
 
 
-SIZES = {
-    "space": 2 * 54,
-    "buttons": 2 * 100,
-    "income": 2 * 40,
-    "empty": 2 * 82,
-    "projected": 2 * 200,
-    "to special": 2 * 55,
-    "specials": 2 * 6,
-    "lead": 64,
-    "next": 16 * 34,
-    "offered": 3 * 34 * 16,
-    "left": 33,
-    "number left": 34,
-    "pending": 2,
-    "first": 3,
-    "fits": 2 * 33 * 10,
-    "bonus": 3,
-    "missing": 2 * 50,
-    "margin": 201,
-}
+SIZES = (
+    {"space": 2 * 54, "buttons": 2 * 100, "income": 2 * 40, "empty": 2 * 82, "projected": 2 * 200}
+    | {"to special": 2 * 55, "specials": 2 * 6, "lead": 64, "next": 16 * 34, "offered": 3 * 34 * 16}
+    | {"left": 33, "number left": 34, "pending": 2, "first": 3, "fits": 2 * 33 * 10, "bonus": 3}
+    | {"missing": 2 * 50, "margin": 201}
+)
 """The number of rows of each feature, in the order of the table in checkpoints."""
 FIRST = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))
 
@@ -215,7 +202,7 @@ def test_features_match_the_naive_ones(special_patches):
     states = with_short_circles(many_states(4, special_patches)[5::30])
     states["bonus_owner"] = np.resize([0, 1, NOBODY], len(states))
     extreme = states[::4].copy()
-    extreme["buttons"], extreme["income"][:, 0] = [60000 % 127, 120], 77
+    extreme["buttons"], extreme["income"][:, 0], extreme["position"] = [60000 % 127, 120], 77, [3, 40]
     for i, state in enumerate(np.append(states, extreme)):
         game = Game.unchecked(np.array([state]))
         assert sorted(rows_of_game(game)) == naive_rows(game), i
@@ -266,14 +253,14 @@ def large_integers(weights):
 
 def test_sums_are_clipped_only_once(games, large_integers):
     """So a value does not depend on the path to a position."""
-    buffer, expansion, clipped = new_buffer(), new_expansion(), 0
+    buffer, clipped = new_buffer(), 0
     for game in games[::5]:
         outputs = naive_outputs(game, large_integers)
         margin, _ = evaluate(game.state, 0, large_integers, buffer)
         assert margin == pytest.approx(outputs[0] - outputs[1], abs=1e-5)
         clipped += sum(np.abs(buffer[0][name]).max() >= 2**15 for name in ("quilt", "hidden"))
-        count = expand(game.state, 0, large_integers, expansion)
-        check_values(game, expansion, count, large_integers, 1 + count // 5)
+        count = expand(game.state, 0, large_integers, EXPANSION)
+        check_values(game, EXPANSION, count, large_integers, 1 + count // 5)
     assert clipped > 8
 
 
@@ -305,6 +292,7 @@ def test_integers_do_not_overflow(weights):
     (record,) = quantized(large)
     multiples = np.clip(large["patterns"][0] * ONE, -(2**15), 2**15 - 1)
     assert np.abs(record["patterns"] - multiples).max() <= 0.51
+    assert record["patterns_at_once"] == 1
     for layer in (*record["quilts"].reshape(-1), record["layer_2"], record["layer_3"]):
         sums = np.abs(layer["bias"].astype(int)) + 2**15 * np.abs(layer["matrix"].astype(int)).sum((0, 2))
         assert 2**28 < sums.max() + 2 ** layer["shift"] < 2**31
@@ -331,33 +319,31 @@ def check_values(game, expansion, count, integers, step):
 
 
 def test_all_successors_have_their_values(games, integers):
-    expansion = new_expansion()
     for game in games[::2]:
         before = game.to_bytes()
-        count = expand(game.state, 0, integers, expansion)
+        count = expand(game.state, 0, integers, EXPANSION)
         assert game.to_bytes() == before
-        assert list(expansion.actions[:count]) == list(game.legal_actions())
-        check_values(game, expansion, count, integers, 1 + count // 5)
+        assert list(EXPANSION.actions[:count]) == list(game.legal_actions())
+        check_values(game, EXPANSION, count, integers, 1 + count // 5)
 
 
 def test_one_placement_of_a_patch_completes_the_square_and_others_do_not(integers):
     smallest = min(range(33), key=lambda patch: len(naive.PATCHES[patch][0]))
     quilt = np.pad(np.ones((7, 7), bool), (0, 2))
     quilt[3, 3:5] = False
-    expansion = new_expansion()
     for owner in (NOBODY, 1):
         (state,) = Game(seed=1).state.copy()
         state["quilt"][0], state["bonus_owner"] = words_of(quilt), owner
         state["circle"][0], state["num_patches"] = smallest, 1
         game = Game.unchecked(np.array([state]))
-        count = expand(game.state, 0, integers, expansion)
-        check_values(game, expansion, count, integers, 1)
+        count = expand(game.state, 0, integers, EXPANSION)
+        check_values(game, EXPANSION, count, integers, 1)
 
 
 @pytest.mark.parametrize("width", [1, 5, MOST_CHOICES, 20])
 def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joints(games, integers, width):
     """Also with cached quilts of other positions, some of which are dropped."""
-    fresh, knowing = new_expansion(), new_expansion(1 << 13)
+    knowing = new_expansion(1 << 13)
     forget(knowing.quilts)
     for number, game in enumerate([*games[::5], *games[:10:5]]):
         legal, expected = game.legal_actions().tolist(), []
@@ -366,7 +352,7 @@ def test_likely_placements_are_the_most_compact_of_those_that_leave_the_most_joi
             joints = [joints_of(quilt_after(game, action)) for action in of_kind]
             shortlist = best_of(of_kind, max(width, LIKELY), joints)
             expected += best_of(shortlist, width, [compactness_after(game, action) for action in shortlist])
-        for kernel, expansion in ((expand_likely, fresh), (expand_further, knowing)):
+        for kernel, expansion in ((expand_likely, EXPANSION), (expand_further, knowing)):
             count = kernel(game.state, 0, width, integers, expansion)
             assert expansion.actions[:count].tolist() == expected
             check_values(game, expansion, count, integers, 1 + count // 3)
@@ -402,27 +388,26 @@ def compactness_after(game, action):
 
 
 def test_choice_weighs_margin_against_win():
-    expansion = new_expansion()
-    expansion.owns[:3], expansion.others[:3] = [29, 15, 22], [20, 15, 19]
-    expansion.wins[:3] = [0.5, 0.6, 0.59]
-    assert best_action(expansion, 3, Payoffs(1, 0)) == 1
-    assert best_action(expansion, 3, Payoffs(0, 1)) == 0
-    assert best_action(expansion, 3, Payoffs(1, 0.01)) == 2
-    assert best_action(expansion, 2, Payoffs(1, 0.01)) == 1
-    assert best_action(expansion, 3, Payoffs(0, 1, rival_weight=3.0)) == 1
+    EXPANSION.owns[:3], EXPANSION.others[:3] = [29, 15, 22], [20, 15, 19]
+    EXPANSION.wins[:3] = [0.5, 0.6, 0.59]
+    for count, payoffs, best in (
+        *((3, Payoffs(1, 0), 1), (3, Payoffs(0, 1), 0), (3, Payoffs(1, 0.01), 2), (2, Payoffs(1, 0.01), 1)),
+        (3, Payoffs(0, 1, rival_weight=3.0), 1),
+    ):
+        assert best_action(EXPANSION, count, payoffs) == best
 
 
 def test_drawn_actions_have_the_probabilities_of_a_softmax():
-    expansion, streams = new_expansion(), seed_streams(5)
-    expansion.owns[:3], expansion.others[:3], expansion.wins[:3] = [5, 7, 9], 5, 0.5
-    drawn = [draw_action(expansion, 3, Payoffs(0, 1), 2.0, streams, 0) for _ in range(4000)]
+    streams = seed_streams(5)
+    EXPANSION.owns[:3], EXPANSION.others[:3], EXPANSION.wins[:3] = [5, 7, 9], 5, 0.5
+    drawn = [draw_action(EXPANSION, 3, Payoffs(0, 1), 2.0, streams, 0) for _ in range(4000)]
     expected = np.exp([0, 1, 2]) / np.exp([0, 1, 2]).sum()
     np.testing.assert_allclose(np.bincount(drawn) / 4000, expected, atol=0.03)
 
 
 def test_agent_plays_the_best_action(games, weights, integers):
-    agent, expansion = ValueAgent(weights, PAYOFFS), new_expansion()
+    agent = ValueAgent(weights, PAYOFFS)
     batch = agent.act_batch(np.concatenate([game.state for game in games]))
     for game, action in zip(games, batch, strict=True):
-        count = expand_likely(game.state, 0, LIKELY, integers, expansion)
-        assert action == expansion.actions[best_action(expansion, count, PAYOFFS)] == agent.act(game)
+        count = expand_likely(game.state, 0, LIKELY, integers, EXPANSION)
+        assert action == EXPANSION.actions[best_action(EXPANSION, count, PAYOFFS)] == agent.act(game)
