@@ -113,21 +113,17 @@ def _start(model: bytes, name: str) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        metadata = session.get_modelmeta().custom_metadata_map
+        inputs = {node.name: (node.type, *node.shape[1:]) for node in session.get_inputs()}
+        outputs = {node.name for node in session.get_outputs()}
     except Exception as error:  # onnxruntime's errors have no other common base
         is_text = not isinstance(error, UnicodeDecodeError)
         reason = short_repr(str(error), 300) if is_text else "a name in it is not UTF-8"
         raise ValueError(f"{name} is not an ONNX model that onnxruntime reads: {reason}") from None
-    _check(session, name)
-    return session
-
-
-def _check(session: onnxruntime.InferenceSession, name: str) -> None:
-    metadata = session.get_modelmeta().custom_metadata_map
-    expected = {"format": FORMAT, "version": str(VERSION), "game": PATCHWORK}
-    for key, value in expected.items():
+    for key, value in {"format": FORMAT, "version": str(VERSION), "game": PATCHWORK}.items():
         if metadata.get(key) != value:
             found = metadata.get(key)
             raise ValueError(f"{name} is an ONNX model with {key} {short_repr(found)}; it must be {value!r}")
-    inputs = {node.name: (node.type, *node.shape[1:]) for node in session.get_inputs()}
-    if inputs != _SHAPES or not set(OUTPUTS) <= {node.name for node in session.get_outputs()}:
+    if inputs != _SHAPES or not set(OUTPUTS) <= outputs:
         raise ValueError(f"{name} has the inputs {short_repr(inputs, 300)}; they must be {_SHAPES}")
+    return session
