@@ -169,8 +169,7 @@ def without_luck(lines: Sequence[Line]) -> list[Line]:
     The agent would play the first line and has searched it most. A higher probability of a line with fewer
     visits is mostly luck, and drops when the search continues.
     """
-    most = lines[0].win if lines else 1.0
-    return [line if line.exact else line._replace(win=min(line.win, most)) for line in lines]
+    return [line if line.exact else line._replace(win=min(line.win, lines[0].win)) for line in lines]
 
 
 def _analysed(game: BaseGame, line: Line, group: Sequence[int]) -> AnalysedMove:

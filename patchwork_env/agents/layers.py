@@ -68,7 +68,7 @@ def short_rows_adder(width: int, sign: int = 1) -> Callable[[Rows, Rows, Shorts,
     """
 
     def add_in_python(out: Rows, base: Rows, table: Shorts, rows: Rows, count: int, at_once: int) -> None:
-        out[:] = base + sign * table[rows[:count]].sum(0, dtype=np.int32)
+        out[:] = base + sign * table[rows[:count]].sum(0)
 
     shorts, lanes = ir.VectorType(INT16, width), ir.VectorType(INT32, width)
 

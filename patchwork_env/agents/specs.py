@@ -236,7 +236,7 @@ def _find(name: str) -> tuple[Entry, tuple[Any, ...]]:
     if entry := _of_scheme(name):
         return entry, (name.partition(":")[2],)
     is_file = not (hub.is_on_hub(name) or os.path.isdir(name))
-    if is_file and (entry := _entries.get(os.path.splitext(name)[1] or ".")):
+    if is_file and (entry := _entries.get(os.path.splitext(name)[1])):
         return entry, (name,)
     if hub.is_on_hub(name):
         checkpoint = hub.fetch(name)

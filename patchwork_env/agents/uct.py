@@ -203,7 +203,7 @@ def measure_scale(work: Workspace, streams: Streams, samples: int) -> None:
     mean = total / samples
     center = mean if alone else 0.0  # with several players, points are differences around 0
     spread = squares / samples - center * (2.0 * mean - center)
-    work.scale[0], work.scale[1] = center, _DEVIATIONS * max(np.sqrt(max(spread, 0.0)), 1.0)
+    work.scale[0], work.scale[1] = center, _DEVIATIONS * np.sqrt(max(spread, 1.0))
 
 
 @template

@@ -132,8 +132,7 @@ class Opponents:
 
     def begin(self, games: npt.NDArray[np.int64]) -> None:
         """Assign the opponents of the last :meth:`change` to the listed games, which begin now."""
-        if len(self.agents) > 1:
-            self.numbers[games] = self._next_numbers[games]
+        self.numbers[games] = self._next_numbers[games]
 
     def answers(self, states: States, games: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the opponents' actions in some games, int64 ``(k,)``, all legal.
@@ -181,7 +180,7 @@ def _check_shares(shares: Any, count: int) -> npt.NDArray[np.float64]:
     try:
         weights = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
-        weights = np.empty(0)
+        weights = np.array(np.nan)
     if weights.shape != (count,) or not (np.isfinite(weights).all() and weights.min() >= 0 < weights.sum()):
         raise ValueError(
             f"the shares of the opponents are {short_repr(shares)}; "

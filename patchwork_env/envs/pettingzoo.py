@@ -217,8 +217,7 @@ class GameAECEnv(PettingZooGame, AECEnv[str, MaskedObservation, Any]):
             for player, reward in gained.items():
                 rewards[self.possible_agents[player]] = reward
                 cumulative[self.possible_agents[player]] += reward
-            after |= {"rewards": rewards, "_cumulative_rewards": cumulative}
-            after["_has_rewards"] = bool(gained) or any(cumulative.values())
+            after |= {"rewards": rewards, "_cumulative_rewards": cumulative, "_has_rewards": bool(gained)}
         if game.is_over:
             after["terminations"] = dict.fromkeys(self.agents, True)
         else:
