@@ -1,20 +1,15 @@
-"""Pictures of all games: as text, as SVG, as pixels, in files, in windows and in environments."""
+"""Pictures of all games: as text, as SVG, as pixels, in files and in windows."""
 
 from __future__ import annotations
 
-import copy
 import os
-import pickle
 import sys
-from collections.abc import Callable
-from typing import Any
 from xml.etree import ElementTree
 
-import gymnasium
 import numpy as np
 import pytest
 
-from patchwork_env import nmbr9, nmbr9_v0, patchwork, patchwork_v0
+from patchwork_env import nmbr9, patchwork
 from patchwork_env.drawing import Window, save_gif, save_png
 from patchwork_env.errors import MissingExtraError, StorageError
 from tests.attack.sound import require_message
@@ -152,64 +147,6 @@ def test_a_closed_window_stays_closed(pygame, by_user):
     assert not pygame.display.get_init()
     window.show(FRAME)
     assert not pygame.display.get_init()
-
-
-# --- environments -----------------------------------------------------------------------------------------
-
-
-MAKERS: list[Callable[..., Any]] = [
-    patchwork_v0.env,
-    patchwork_v0.raw_env,
-    nmbr9_v0.raw_env,
-    nmbr9_v0.parallel_env,
-    *(
-        lambda name=name, **options: gymnasium.make(name, **options).unwrapped
-        for name in ("patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0")
-    ),
-]
-
-
-def step(env):
-    """A legal step of any environment."""
-    action = int(env.unwrapped.game.legal_actions()[0])
-    is_parallel = isinstance(env, nmbr9_v0.Nmbr9ParallelEnv)
-    env.step(dict.fromkeys(env.agents, action) if is_parallel else action)
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_render_modes_show_the_game(make):
-    text, pixels, nothing = (make(render_mode=mode) for mode in ("ansi", "rgb_array", None))
-    for env in (text, pixels, nothing):
-        env.reset(seed=3)
-    assert text.render() == str(text.unwrapped.game)
-    first = pixels.render()
-    assert (first.dtype, first.ndim) == (np.uint8, 3)
-    step(pixels)
-    assert (pixels.render() != first).any()
-    with pytest.warns(UserWarning, match="without a render_mode"):
-        assert nothing.render() is None
-
-
-@pytest.mark.parametrize("make", MAKERS)
-def test_a_window_shows_every_step_and_closes(make, pygame, monkeypatch):
-    shown: list[np.ndarray] = []
-    closed: list[Window] = []
-    monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
-    monkeypatch.setattr(Window, "close", lambda self: closed.append(self))
-    env = make(render_mode="human")
-    env.reset(seed=3)
-    step(env)
-    step(env)
-    assert len(shown) == 3
-    assert (shown[0] != shown[1]).any()
-    twin = pickle.loads(pickle.dumps(copy.deepcopy(env)))
-    assert env.render() is None
-    assert (shown[3] == shown[2]).all()
-    env.close()
-    env.close()
-    assert len(closed) == 1
-    step(twin)
-    assert len(shown) == 5
 
 
 # --- the optional extra -----------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from patchwork_env.agents import Agent
 from patchwork_env.core.rules import Rules
+from patchwork_env.envs.single import GameEnv
+from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.games import register, rules_of
 
 register("row", "tests.toy")
@@ -45,7 +47,7 @@ CASES = [
 ]
 
 cases = pytest.mark.parametrize("case", CASES, ids=repr)
-several_players = pytest.mark.parametrize("case", [case for case in CASES if case.players > 1], ids=repr)
+with_others = pytest.mark.parametrize("case", [case for case in CASES if case.players > 1], ids=repr)
 layouts = pytest.mark.parametrize("layout", ["flat", "dict"])
 
 
@@ -55,7 +57,6 @@ class LastAction(Agent):
     name = "last"
 
     def act(self, game):
-        """See :meth:`Agent.act`."""
         return int(game.legal_actions()[-1])
 
 
@@ -66,7 +67,6 @@ class Cheat(LastAction):
     answer: Any = None
 
     def act(self, game):
-        """See :meth:`Agent.act`."""
         if self.answer is None:
             return super().act(game)
         return self.answer(game) if callable(self.answer) else self.answer
@@ -76,13 +76,22 @@ class BatchCheat(Cheat):
     """Answers batches with its ``answer``."""
 
     def act_batch(self, states):
-        """See :meth:`Agent.act_batch`."""
         return super().act_batch(states) if self.answer is None else self.answer
 
 
 def opponent_of(case):
     """A deterministic opponent, if the game has more than one player."""
     return LastAction() if case.players > 1 else None
+
+
+def single(case, **options):
+    """The Gymnasium environment of a case, with its opponent if none is given."""
+    return GameEnv(case.rules, **{"opponent": opponent_of(case), **case.options, **options})
+
+
+def batched(case, num_envs, **options):
+    """A batch of a case's games, as :func:`single` makes one."""
+    return GameVectorEnv(case.rules, num_envs, **{"opponent": opponent_of(case), **case.options, **options})
 
 
 def choose(mask, rng, illegal=0.0):

@@ -37,6 +37,7 @@ class Door(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def no_printing(monkeypatch):
+    monkeypatch.setattr(EnvLogger, "mqueue", [])
     monkeypatch.setattr(EnvLogger, "_output", False)
 
 
@@ -260,9 +261,13 @@ def test_in_parallel_environments_each_agent_is_punished_for_its_own_action():
     env = nmbr9_v0.parallel_env(players=3, illegal_action="terminate")
     env.reset(seed=1)
     legal = int(env.game.legal_actions()[0])
+    for missing in ({"player_0": legal, "player_1": legal}, legal):
+        with pytest.raises(IllegalActionError, match=r"there is no action of player_[02] in"):
+            env.step(missing)
     _, rewards, *ends, _ = env.step({"player_0": ILLEGAL, "player_1": legal, "player_2": ILLEGAL})
     assert rewards == {"player_0": -1.0, "player_1": 0.0, "player_2": -1.0}
     assert ends == [dict.fromkeys(rewards, True)] * 2
+    assert "Illegal move" in EnvLogger.mqueue[0]
     with pytest.raises(RuntimeError, match=r"call reset\(\)"):
         env.step({})
 

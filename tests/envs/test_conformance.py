@@ -1,4 +1,4 @@
-"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3 on all environments; and copies of these."""
+"""The checkers of PettingZoo, Gymnasium and Stable-Baselines3 on all environments; copies and pictures."""
 
 import copy
 import pickle
@@ -13,6 +13,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.utils.conversions import parallel_to_aec
 
+from patchwork_env import nmbr9_v0, patchwork_v0
+from patchwork_env.drawing import Window
 from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.errors import MissingExtraError
@@ -54,14 +56,7 @@ def test_pettingzoo_finds_nothing(case, layout):
 
 
 @quiet
-@pytest.mark.parametrize("name", NAMES)
-def test_pettingzoo_makes_them_by_name_and_draws_them(name, monkeypatch):
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    for mode, kind in (("human", type(None)), ("ansi", str), ("rgb_array", np.ndarray)):
-        env = pettingzoo.make("aec", f"{name}/{name}_v0", render_mode=mode)
-        env.reset(seed=1)
-        assert isinstance(env.render(), kind)
-        env.close()
+def test_pettingzoo_passes_options_on():
     assert pettingzoo.make("parallel", "nmbr9/nmbr9_v0", players=3).max_num_agents == 3
 
 
@@ -100,3 +95,56 @@ def test_copies_continue_like_the_original(name):
             assert list(streams_of(one)) == streams
             assert kind.look(one) == seen
             assert [*kind.go_on(one)] == future
+
+
+MAKERS = [
+    *(patchwork_v0.env, patchwork_v0.raw_env, nmbr9_v0.raw_env, nmbr9_v0.parallel_env),
+    *(partial(pettingzoo.make, "aec", f"{name}/{name}_v0") for name in NAMES),
+    *(lambda name=name, **options: gymnasium.make(name, **options).unwrapped for name in IDS),
+]
+
+
+def step(env):
+    """A legal step of any environment."""
+    action = int(env.unwrapped.game.legal_actions()[0])
+    is_parallel = isinstance(env, nmbr9_v0.Nmbr9ParallelEnv)
+    env.step(dict.fromkeys(env.agents, action) if is_parallel else action)
+
+
+@quiet
+@pytest.mark.parametrize("make", MAKERS)
+def test_render_modes_show_the_game(make):
+    text, pixels, nothing = (make(render_mode=mode) for mode in ("ansi", "rgb_array", None))
+    for env in (text, pixels, nothing):
+        env.reset(seed=3)
+    assert text.render() == str(text.unwrapped.game)
+    first = pixels.render()
+    assert (first.dtype, first.ndim) == (np.uint8, 3)
+    step(pixels)
+    assert (pixels.render() != first).any()
+    with pytest.warns(UserWarning, match="without a render_mode"):
+        assert nothing.render() is None
+
+
+@quiet
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_window_shows_every_step_and_closes(make, monkeypatch):
+    opened, shown, closed = [], [], []
+    monkeypatch.setattr(Window, "__init__", lambda self, *given: opened.append(given))
+    monkeypatch.setattr(Window, "show", lambda self, frame: shown.append(frame))
+    monkeypatch.setattr(Window, "close", lambda self: closed.append(self))
+    env = make(render_mode="human")
+    env.reset(seed=3)
+    step(env)
+    step(env)
+    assert len(shown) == 3
+    assert (shown[0] != shown[1]).any()
+    twin = pickle.loads(pickle.dumps(copy.deepcopy(env)))
+    assert env.render() is None
+    assert (shown[3] == shown[2]).all()
+    env.close()
+    env.close()
+    assert len(closed) == 1
+    step(twin)
+    assert len(shown) == 5
+    assert opened == [(env.unwrapped.game.rules.title, 4)] * 2

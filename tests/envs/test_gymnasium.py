@@ -8,36 +8,13 @@ from gymnasium.error import ResetNeeded
 
 from patchwork_env.agents.ragged import legal_lists, observations_of
 from patchwork_env.envs.dealing import Dealer
-from patchwork_env.envs.single import GameEnv
-from patchwork_env.envs.vector import GameVectorEnv
 from patchwork_env.errors import OpponentError
-from tests.envs.cases import (
-    CASES,
-    BatchCheat,
-    Cheat,
-    LastAction,
-    assert_same,
-    cases,
-    opponent_of,
-    play,
-    several_players,
-)
-
-
-def single(case, **options):
-    options = {"opponent": opponent_of(case), **case.options, **options}
-    return GameEnv(case.rules, **options)
-
-
-def batched(case, num_envs, **options):
-    options = {"opponent": opponent_of(case), **case.options, **options}
-    return GameVectorEnv(case.rules, num_envs, **options)
+from tests.envs.cases import CASES, BatchCheat, Cheat, assert_same, batched, cases, play, single, with_others
 
 
 def all_of(env):
-    """Everything that an environment shows."""
-    games = env.games() if isinstance(env, GameVectorEnv) else [env.game, env.seat]
-    return games, env.action_masks().tobytes()
+    """Everything that an environment of one game shows."""
+    return env.game, env.seat, env.action_masks().tobytes()
 
 
 # --- one game -----------------------------------------------------------------------------------------------
@@ -71,7 +48,7 @@ def test_episodes(case):
             env.step(0)
 
 
-@several_players
+@with_others
 def test_seats(case):
     def seats(seat, seed):
         env = single(case, seat=seat)
@@ -115,7 +92,10 @@ def test_algorithms_that_ignore_masks_get_one_warning():
 
     def end_illegally():
         env.reset()
-        env.step(int(np.flatnonzero(env.action_masks() == 0)[0]))
+        illegal = int(np.flatnonzero(env.action_masks() == 0)[0])
+        env.step(illegal)
+        with pytest.raises(ResetNeeded, match="the episode has ended"):
+            env.step(illegal)
 
     for _ in range(2):
         for _ in range(19):
@@ -131,16 +111,8 @@ def test_algorithms_that_ignore_masks_get_one_warning():
 @cases
 def test_before_the_first_reset(case):
     env, envs = single(case, render_mode="ansi"), batched(case, 2)
-    for call in (
-        lambda: env.step(0),
-        env.action_masks,
-        env.render,
-        lambda: env.game,
-        lambda: envs.step([0, 0]),
-        envs.action_masks,
-        envs.games,
-        lambda: envs.states,
-    ):
+    calls = [lambda: env.step(0), env.action_masks, env.render, lambda: env.game, envs.action_masks]
+    for call in (*calls, lambda: envs.step([0, 0]), envs.games, lambda: envs.states):
         with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
             call()
 
@@ -196,7 +168,7 @@ def play_to_the_error(env, cheat, answer):
     cheat.answer = None
 
 
-@several_players
+@with_others
 def test_a_wrong_answer_leaves_a_game_as_it_was(case):
     cheat = Cheat()
     env, twin = single(case, opponent=cheat, seat="random"), single(case, seat="random")
@@ -213,7 +185,7 @@ def test_a_wrong_answer_leaves_a_game_as_it_was(case):
 @pytest.mark.parametrize(
     ("cheat", "answers"), [(Cheat(), ANSWERS), (BatchCheat(), TO_BATCHES + OUT_OF_RANGE)], ids=type
 )
-@several_players
+@with_others
 def test_a_batch_asks_for_a_reset_after_a_wrong_answer(case, cheat, answers):
     env, twin = batched(case, 3, opponent=cheat, seat="random"), batched(case, 3, seat="random")
     for seed, answer in enumerate(answers):
@@ -228,7 +200,7 @@ def test_a_batch_asks_for_a_reset_after_a_wrong_answer(case, cheat, answers):
 
 
 def test_opponents_see_copies():
-    class Vandal(LastAction):
+    class Vandal(Cheat):
         def act_batch(self, states):
             actions = super().act_batch(states)
             states[:] = np.zeros_like(states)

@@ -9,26 +9,21 @@ from gymnasium.vector import AutoresetMode
 
 from patchwork_env import agents, patchwork_v0
 from patchwork_env.envs.opponents import Opponents
-from patchwork_env.envs.vector import GameVectorEnv
-from tests.envs.cases import CASES, LastAction
+from tests.envs.cases import CASES, LastAction, batched
 
 NAME = "patchwork_env:Patchwork-v0"
 
 
-def batched(case, num_envs, **options):
-    """A batch of a case's games, against an opponent that takes the last action if none is given."""
-    options.setdefault("opponent", LastAction() if case.players > 1 else None)
-    return GameVectorEnv(case.rules, num_envs, **case.options, **options)
-
-
 class Marked(LastAction):
-    """Records the circles of the games that it is asked about."""
+    """Records the circles of the games that it is asked about, and the seeds that it gets."""
 
     def __init__(self, name):
-        self.name, self.circles = name, set()
+        self.name, self.circles, self.seeds = name, set(), []
+
+    def reseed(self, seed=None):
+        self.seeds.append(seed)
 
     def act_batch(self, states):
-        """See :meth:`Agent.act_batch`."""
         self.circles.update(bytes(circle) for circle in states["circle"])
         return super().act_batch(states)
 
@@ -59,24 +54,18 @@ def test_several_opponents_share_the_games():
     assert batched(CASES[0], 2, opponent=[first]).opponent is first
     few = batched(CASES[0], 4, opponent=[first, second, third])  # too few for pairs of neighbors
     assert few.opponent_numbers.tolist() == [0, 1, 2, 0]
-
-
-class Seeded(LastAction):
-    """Records the seeds that it gets."""
-
-    def __init__(self):
-        self.seeds: list[int | None] = []
-
-    def reseed(self, seed=None):
-        """See :meth:`Agent.reseed`."""
-        self.seeds.append(seed)
+    none = batched(CASES[0], 4, opponent=[first, second, third], opponent_shares=[1, 0, 1])
+    assert none.opponent_numbers.tolist() == [0, 0, 2, 2]
 
 
 def test_each_opponent_gets_another_seed_if_all_games_begin():
     """If some games continue, the opponents that they share keep their random numbers."""
-    one, other = Seeded(), Seeded()
+    one, other = Marked("one"), Marked("other")
     envs = batched(CASES[0], 3, opponent=[one, other])
-    envs.reset(seed=5)
+    assert envs.reset(seed=5)[1]["opponent"].tolist() == [0, 1, 0]
+    play_on(envs, 1)
+    assert other.circles
+    assert one.circles.isdisjoint(other.circles)
     envs.reset(seed=6, options={"reset_mask": np.array([True, False, True])})
     envs.reset(seed=[None, 2**64 - 1, None], options={"reset_mask": np.ones(3, np.bool_)})
     assert one.seeds == [2**64 - 6, 0]
@@ -105,7 +94,7 @@ def test_games_keep_their_opponents_to_the_end():
     ("opponents", "shares", "message"),
     [
         ([], None, "the number of opponents is 0"),
-        (["greedy"], None, "opponent is 'greedy'; it must be an agent"),
+        ([AutoresetMode.DISABLED], None, "opponent is <.*; it must be an agent"),  # has a name
         ([LastAction()], [1, 2], r"shares of the opponents are \[1, 2\]; they must be 1 numbers"),
         ([LastAction()] * 2, [1, -1], "from 0 on that are not all 0"),
         ([LastAction()] * 2, [0, 0], "from 0 on that are not all 0"),
@@ -139,20 +128,16 @@ def test_numbers_of_opponents_that_do_not_fit(numbers):
     assert len(opponents.agents) == 2
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda env, opponent: env.unwrapped.set_opponent(opponent),
-        lambda env, opponent: env.set_wrapper_attr("opponent", opponent),
-    ],
-    ids=["set_opponent", "set_wrapper_attr"],
-)
-def test_a_game_keeps_its_opponent_and_the_next_has_the_new_one(change):
+@pytest.mark.parametrize("by_attribute", [False, True])
+def test_a_game_keeps_its_opponent_and_the_next_has_the_new_one(by_attribute):
     env, twin = (gymnasium.make(NAME, opponent=LastAction(), seat=0) for _ in range(2))
     new = gymnasium.make(NAME, opponent="greedy", seat=0)
     for one in (env, twin):
         one.reset(seed=1)
-    change(env, "greedy")
+    if by_attribute:
+        env.set_wrapper_attr("opponent", "greedy")
+    else:
+        env.unwrapped.set_opponent("greedy")
     assert env.unwrapped.opponent.name == "greedy"
     over = False
     while not over:
@@ -199,3 +184,5 @@ def test_a_batch_has_the_interface_of_gymnasiums_vector_environments():
     for call in (lambda: batch.call("spam"), lambda: batch.set_attr("seat", 1)):
         with pytest.raises(AttributeError, match=r"spam|cannot be set"):
             call()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'mode'"):
+        batch.call("render", mode="ansi")

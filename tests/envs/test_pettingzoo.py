@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv
 from patchwork_env.errors import IllegalActionError
-from tests.envs.cases import CASES, PATCHWORK, cases, choose, flat, several_players
+from tests.envs.cases import CASES, PATCHWORK, cases, choose, flat, with_others
 
 simultaneous = pytest.mark.parametrize(
     "case", [case for case in CASES if case.rules.is_simultaneous], ids=repr
@@ -39,6 +40,8 @@ def play_on(env, seed):
 @cases
 def test_it_follows_the_game(case):
     env = wrapped(case)
+    mask_space = env.observation_space("player_0")["action_mask"]
+    assert mask_space == Box(0, 1, (case.rules.num_actions,), np.int8)
     env.reset(seed=4)
     game = env.unwrapped.game
     env.unwrapped.game.play(game.legal_actions()[0])  # in another copy
@@ -64,7 +67,7 @@ def test_it_follows_the_game(case):
 
 
 @pytest.mark.parametrize("rewards", ["outcome", "margin", "score"])
-@several_players
+@with_others
 def test_rewards(case, rewards):
     env = raw(case, rewards=rewards)
     for seed in range(2):

@@ -34,10 +34,11 @@ def played(env, steps):
 
 @cases
 def test_the_number_of_games_does_not_matter(case):
-    few, many = batch(case, 7, seed=11), batch(case, 40, seed=11)
+    one, few, many = (batch(case, n, seed=11) for n in (1, 7, 40))
     for _ in range(60):
+        assert snapshot(one, 1) == snapshot(many, 1)
         assert snapshot(few, 7) == snapshot(many, 7)
-        for env in (few, many):
+        for env in (one, few, many):
             env.step(env.random_actions)
     assert (few.final_scores == many.final_scores[:7]).all()
 
@@ -94,10 +95,11 @@ def test_wrong_actions_change_nothing(case):
     env = batch(case, 6, seed=4)
     env.step(env.random_actions)
     before, saved = snapshot(env, 6), env.save()
-    for wrong in (-1, case.rules.num_actions, int(np.flatnonzero(env.masks[4] == 0)[-1]), 2**40):
+    in_none = int(np.flatnonzero(~env.masks[[0, 4]].any(axis=0))[-1])
+    for wrong in (-1, case.rules.num_actions, in_none, 2**40):
         actions = env.random_actions.copy()
-        actions[4] = wrong
-        with pytest.raises(IllegalActionError, match=f"action {wrong} of game 4 is not legal"):
+        actions[[0, 4]] = wrong
+        with pytest.raises(IllegalActionError, match=f"action {wrong} of game 0 is not legal"):
             env.step(actions)
     assert snapshot(env, 6) == before
     assert all((saved[name] == array).all() for name, array in env.save().items())
@@ -141,12 +143,12 @@ def test_states_from_outside_are_checked(case):
         with pytest.raises(ValueError, match="reaches state 0 of 5"):
             env.restore(saved)
         assert snapshot(env, 5) == before
-    game = env.games()[3]
+    game = env.games()[0]
     while not game.is_over:
         game.play(game.legal_actions()[-1])
     saved = env.save()
-    saved["states"].view(case.rules.dtype)[3] = game.state[0]
-    with pytest.raises(ValueError, match="the saved game 3 is over"):
+    saved["states"].view(case.rules.dtype)[0] = game.state[0]
+    with pytest.raises(ValueError, match="the saved game 0 is over"):
         env.restore(saved)
     assert snapshot(env, 5) == before
 

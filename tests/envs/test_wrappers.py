@@ -88,11 +88,17 @@ def begins_anew():
     assert info["action_mask"].any()
 
 
+PLAIN: list[tuple[Any, ...]] = [
+    *(("TimeLimit", 2), ("FrameStackObservation", 3), ("DelayObservation", 2), ("NumpyToTorch",)),
+    *(("TransformObservation", identity, None), ("TransformAction", identity, None)),
+    *(("RescaleObservation", np.float32(0), np.float32(1)), ("DtypeObservation", np.float64)),
+    *(("RecordEpisodeStatistics",), ("NormalizeObservation",), ("NormalizeReward",)),
+    *(("TransformReward", identity), ("ClipReward", -0.5, 0.5)),
+]
 SINGLE: dict[str, Check] = {
+    **{name: alone(wrapped(single, name, *args)) for name, *args in PLAIN},
     "OrderEnforcing": alone(lambda env: single.OrderEnforcing(env.unwrapped)),
     "PassiveEnvChecker": alone(lambda env: single.PassiveEnvChecker(env.unwrapped)),
-    "RecordEpisodeStatistics": alone(wrapped(single, "RecordEpisodeStatistics")),
-    "TimeLimit": alone(wrapped(single, "TimeLimit", 2)),
     "Autoreset": begins_anew,
     "RecordVideo": alone(wrapped(single, "RecordVideo", "films", always), **PICTURES),
     "RenderCollection": alone(wrapped(single, "RenderCollection"), **PICTURES),
@@ -100,24 +106,13 @@ SINGLE: dict[str, Check] = {
     "AddWhiteNoise": alone(wrapped(single, "AddWhiteNoise", 0.1), **PICTURES),
     "ObstructView": alone(wrapped(single, "ObstructView", 0.2, 8), **PICTURES),
     "AddRenderObservation": alone(wrapped(single, "AddRenderObservation", render_only=False), **PICTURES),
-    "TransformObservation": alone(wrapped(single, "TransformObservation", identity, None)),
     "FilterObservation": alone(
         lambda env: single.FilterObservation(env, [*env.observation_space][:1]), **NAMED
     ),
     "FlattenObservation": alone(wrapped(single, "FlattenObservation"), **NAMED),
-    "FrameStackObservation": alone(wrapped(single, "FrameStackObservation", 3)),
-    "NormalizeObservation": alone(wrapped(single, "NormalizeObservation")),
-    "RescaleObservation": alone(wrapped(single, "RescaleObservation", np.float32(0), np.float32(1))),
     "ReshapeObservation": alone(lambda env: single.ReshapeObservation(env, one_row(env.observation_space))),
-    "DtypeObservation": alone(wrapped(single, "DtypeObservation", np.float64)),
     "DiscretizeObservation": alone(wrapped(single, "DiscretizeObservation", 3, multidiscrete=True)),
     "TimeAwareObservation": alone(lambda env: single.TimeAwareObservation(single.TimeLimit(env, 50))),
-    "DelayObservation": alone(wrapped(single, "DelayObservation", 2)),
-    "TransformAction": alone(wrapped(single, "TransformAction", identity, None)),
-    "TransformReward": alone(wrapped(single, "TransformReward", identity)),
-    "ClipReward": alone(wrapped(single, "ClipReward", -0.5, 0.5)),
-    "NormalizeReward": alone(wrapped(single, "NormalizeReward")),
-    "NumpyToTorch": alone(wrapped(single, "NumpyToTorch")),
 }
 
 
@@ -168,8 +163,10 @@ def in_a_window():
 
 
 MANY: dict[str, Check] = {
-    "RecordEpisodeStatistics": batch(wrapped(many, "RecordEpisodeStatistics")),
+    **{name: batch(wrapped(many, name)) for name in ("RecordEpisodeStatistics", "NormalizeReward")},
+    **{name: batch(wrapped(many, name, identity)) for name in ("TransformAction", "TransformReward")},
     "DictInfoToList": batch(wrapped(many, "DictInfoToList")),
+    "ClipReward": batch(wrapped(many, "ClipReward", -0.5, 0.5)),
     "RecordVideo": batch(wrapped(many, "RecordVideo", "films", episode_trigger=always), NOT_SAME, **PICTURES),
     "HumanRendering": in_a_window,
     "TransformObservation": batch(wrapped(many, "TransformObservation", identity), NOT_SAME),
@@ -189,16 +186,12 @@ MANY: dict[str, Check] = {
     "RescaleObservation": batch(wrapped(many, "RescaleObservation", np.float32(0), np.float32(1)), NOT_SAME),
     "DtypeObservation": batch(wrapped(many, "DtypeObservation", np.float64), NOT_SAME),
     "NormalizeObservation": batch(wrapped(many, "NormalizeObservation"), ("NextStep",)),
-    "TransformAction": batch(wrapped(many, "TransformAction", identity)),
     "VectorizeTransformAction": batch(
         wrapped(many, "VectorizeTransformAction", single.TransformAction, func=identity, action_space=None)
     ),
-    "TransformReward": batch(wrapped(many, "TransformReward", identity)),
     "VectorizeTransformReward": batch(
         wrapped(many, "VectorizeTransformReward", single.TransformReward, func=identity)
     ),
-    "ClipReward": batch(wrapped(many, "ClipReward", -0.5, 0.5)),
-    "NormalizeReward": batch(wrapped(many, "NormalizeReward")),
     "NumpyToTorch": batch(wrapped(many, "NumpyToTorch"), NOT_SAME),
 }
 
