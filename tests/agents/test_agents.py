@@ -12,27 +12,16 @@ import numpy as np
 import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
-from patchwork_env.agents import Agent, BatchAgent, CallableAgent, GreedyAgent, RandomAgent
-from patchwork_env.agents.base import check_running
+from patchwork_env.agents import Agent, BatchAgent, CallableAgent, GreedyAgent, ObservingAgent, RandomAgent
 from patchwork_env.agents.checkpoints import SHIPPED_FOLDER, read_checkpoint
 from patchwork_env.agents.patchwork.champion import agent as value
+from patchwork_env.agents.uct import UctAgent
 from patchwork_env.errors import IllegalActionError
-from patchwork_env.games import register, rules_of
+from patchwork_env.games import rules_of
 from patchwork_env.patchwork import Game
+from patchwork_env.search.tree import ROOT
 from patchwork_env.testing import check_agent
-
-register("row", "tests.toy")
-
-
-class HighestAction(Agent):
-    """An agent without its own ``act_batch``."""
-
-    name = "highest"
-
-    def act(self, game):
-        check_running(game.state)
-        return int(game.legal_actions()[-1])
-
+from tests.envs.cases import LastAction
 
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("patchwork", {}),
@@ -54,9 +43,11 @@ MORE = {
     "nmbr9": ("nmbr9_champion:instant", *(f"partner:level={level}" for level in (1, 2, 4))),
 }
 OWN = (
-    HighestAction(),
+    LastAction(),
     CallableAgent(lambda game: game.legal_actions()[len(game.legal_actions()) // 2], "middle"),
 )
+
+FIRST = ObservingAgent(lambda observations, masks: masks.argmax(1), "first")
 
 
 def cases():
@@ -73,13 +64,13 @@ def test_agents_keep_their_promises(agent, game, options):
     check_agent(agent, game=game, games=1, seed=1, **options)
 
 
-def positions(game, number=8):
-    """Return the records of the first positions of a random game."""
-    rng, table, found = np.random.default_rng(2), rules_of(game).game(seed=3), []
-    for _ in range(number):
-        found.append(table.state.copy())
-        table.play(int(rng.choice(table.legal_actions())))
-    return np.concatenate(found)
+def middle_positions(game):
+    """Return the positions of the first half of a random game."""
+    rng, found = np.random.default_rng(3), []
+    while not game.is_over:
+        found.append(game.clone())
+        game.play(rng.choice(game.legal_actions()))
+    return found[: len(found) // 2]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +82,7 @@ def positions(game, number=8):
     ],
 )
 def test_a_seed_determines_all_choices(spec, game):
-    states = positions(game)
+    states = np.concatenate([one.state for one in middle_positions(rules_of(game).game(seed=3))[:8]])
     first, same, other, fresh, fresher = (agents.load(spec, seed) for seed in (5, 5, 6, None, None))
     chosen = [[agent.act_batch(states).tolist() for _ in range(3)] for agent in (first, same, other)]
     assert chosen[0] == chosen[1] != chosen[2]
@@ -105,10 +96,11 @@ def test_a_game_of_a_batch_that_is_over_is_named():
     game = Game(seed=1)
     while not game.is_over:
         game.play(game.legal_actions()[0])
-    with pytest.raises(ValueError, match="the game is over"):
-        agents.load("random").act(game)
-    with pytest.raises(ValueError, match="game 1 of the batch is over"):
-        agents.load("random").act_batch(np.concatenate([Game(seed=1).state, game.state]))
+    for agent in (agents.load("random"), OWN[1], FIRST, agents.load("program:sh")):
+        with pytest.raises(ValueError, match="the game is over"):
+            agent.act(game)
+        with pytest.raises(ValueError, match="game 1 of the batch is over"):
+            agent.act_batch(np.concatenate([Game(seed=1).state, game.state]))
 
 
 @pytest.mark.parametrize("name", agents.names())
@@ -119,11 +111,6 @@ def test_agents_refuse_other_games(name):
             agent.act(rules_of(game).game(seed=1))
         with pytest.raises(ValueError, match=f"plays .*, not {game}"):
             agents.as_agent(name, game=game)
-
-
-def test_records_of_unknown_types_are_refused():
-    with pytest.raises(ValueError, match="not those of a game"):
-        agents.load("random").act_batch(np.zeros(1, np.dtype([("board", "u1", 9)])))
 
 
 @pytest.mark.parametrize("game", [Game(seed=4), nmbr9.Game(deck=[3, 5])])
@@ -168,19 +155,6 @@ def test_other_objects_and_classes_are_refused(wrong):
         agents.as_agent(wrong)
 
 
-CALLS = 8
-"""Moves of each thread."""
-
-
-def middle_positions(game):
-    """Return the positions of the first half of a random game."""
-    rng, found = np.random.default_rng(3), []
-    while not game.is_over:
-        found.append(game.clone())
-        game.play(rng.choice(game.legal_actions()))
-    return found[: len(found) // 2]
-
-
 VALUE = read_checkpoint(SHIPPED_FOLDER / "champion")
 THREADED = {
     "champion": (lambda: agents.load("champion:nodes=40"), lambda: patchwork.Game(seed=1)),
@@ -195,7 +169,7 @@ THREADED = {
 @pytest.mark.parametrize("name", THREADED)
 def test_concurrent_calls_equal_sequential_ones(name):
     make, new_game = THREADED[name]
-    agent, games, threads = make(), middle_positions(new_game()), 4
+    agent, games, threads, calls = make(), middle_positions(new_game()), 4, 8
     agent.act(games[0])  # compiles
     alone, order = copy.deepcopy(agent), []
     check = agent.check_states
@@ -204,12 +178,12 @@ def test_concurrent_calls_equal_sequential_ones(name):
 
     def play(thread):
         start.wait()
-        chosen = [agent.act(games[(thread + call) % len(games)]) for call in range(CALLS)]
+        chosen = [agent.act(games[(thread + call) % len(games)]) for call in range(calls)]
         return threading.get_ident(), chosen
 
     with ThreadPoolExecutor(threads) as pool:
         answers = dict(pool.map(play, range(threads)))
-    assert len(order) == threads * CALLS
+    assert len(order) == threads * calls
     kind = type(games[0])
     expected = [(thread, alone.act(kind.from_state(states))) for thread, states in order]
     assert {t: [action for thread, action in expected if thread == t] for t in answers} == answers
@@ -231,6 +205,8 @@ def test_calls_of_user_agents_are_serialized_too():
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: agent.act_batch(state), range(16)))
     assert agent.most == 1
+    with pytest.raises(TypeError, match="takes no keyword arguments"):
+        type("Misspelt", (Agent,), {}, nmae="misspelt")
 
 
 @pytest.mark.parametrize("name", ["champion", "mcts", "value", "nmbr9"])
@@ -243,3 +219,19 @@ def test_copies_and_pickles_have_their_own_memory(name):
         assert twin._lock is not agent._lock
         assert twin.act(game) in game.legal_actions()
     assert len(pickle.dumps(agent)) < 5_000_000
+
+
+def test_budgets_are_kept_and_only_choices_are_searched(monkeypatch):
+    """The clock advances by a second when it is read, and 20 simulations are made in between."""
+    game, legal = Game(seed=1), Game(seed=1).legal_actions()
+    for options, moves in (({"simulations": 60}, 12), ({"seconds": 3}, 256)):
+        monkeypatch.setattr("patchwork_env.agents.uct.perf_counter", iter(range(9)).__next__)
+        agent = UctAgent(1, **options)
+        agent.act(game)
+        tree = agent.workspace()["patchwork"].tree
+        assert (tree.nodes[ROOT]["visits"], tree.nodes[ROOT]["count"], tree.sizes[0]) == (60, moves, 61)
+        assert {*tree.edges["action"][:moves]} - {*legal[:moves]}, "moves are drawn from all legal ones"
+    for blocked, is_searched in ((11, False), (10, True)):
+        agent = UctAgent(1, simulations=9)
+        agent.act(rules_of("row").game(seed=1, blocked=blocked))
+        assert bool(agent.workspace()["row"].tree.sizes[0]) == is_searched

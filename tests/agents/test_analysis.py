@@ -151,8 +151,9 @@ def test_errors():
     player = ValueAgent(WEIGHTS, TO_WIN)
     while not game.is_over:
         game.play(player.act(game))
-    with pytest.raises(ValueError, match="the game is over"):
-        agents.analyse(game, AGENT)
+    for other, message in ((game, "the game is over"), (played(1), "plays patchwork, not nmbr9")):
+        with pytest.raises(ValueError, match=message):
+            agents.analyse(other, AGENT)
 
 
 def ending(spaces):

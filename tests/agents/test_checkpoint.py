@@ -28,6 +28,7 @@ from patchwork_env.agents.patchwork.policy.dense import DensePolicy
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.patchwork.value import network as patchwork_value
 from patchwork_env.core.files import write_folder
+from patchwork_env.games import rules_of
 from patchwork_env.testing import check_agent
 
 INFO = {"steps": 5}
@@ -122,7 +123,9 @@ def test_networks_are_float32_on_the_cpu_whatever_the_defaults(config, other_def
 @pytest.mark.parametrize(("name", "option"), [(name, o) for name, k in KINDS.items() for o in k.options])
 def test_their_agents_keep_their_promises(name, option, tmp_path):
     write(tmp_path / "mine", name)
-    agent = agents.load(f"{tmp_path / 'mine'}{option}", seed=1)
+    agent, twin = (agents.load(f"{tmp_path / 'mine'}{option}", seed=1) for _ in range(2))
+    states = np.repeat(rules_of(KINDS[name].game).game(seed=1).state, 20)
+    assert agent.act_batch(states).tolist() == twin.act_batch(states).tolist()
     assert agent.name in ("mine", f"mine{option}")
     check_agent(agent, games=1)
 
@@ -152,7 +155,7 @@ def test_files(tmp_path):
     files = [tmp_path / "policy", *(tmp_path / "policy").iterdir()]
     modes = {path.name: path.stat().st_mode & 0o777 for path in files}
     assert modes == {"policy": 0o755, "checkpoint.json": 0o644, "weights.safetensors": 0o644}
-    assert json.loads((tmp_path / "policy" / "checkpoint.json").read_text()) == {
+    expected = {
         "format": "patchwork_env checkpoint",
         "version": 1,
         "game": "patchwork",
@@ -161,6 +164,7 @@ def test_files(tmp_path):
         "info": INFO,
         "observation": {"quilts": [2, 9, 9], "offered": [3, 29], "players": [2, 10], "specials": [5]},
     }
+    assert (tmp_path / "policy" / "checkpoint.json").read_text() == json.dumps(expected, indent=1) + "\n"
 
 
 def describe(**changes):
@@ -220,7 +224,7 @@ def with_tensors(change):
         (describe(info=[]), r"its info is \[\]"),
         *(
             (describe(observation=shapes), "reads the tensors .* of observations; those of patchwork are")
-            for shapes in ({"quilts": [2, 9]}, {"weather": [1]}, ["quilts"], None)
+            for shapes in ({"quilts": [2, 9]}, {"specials": [5], "rain": [1]}, ["quilts"], None)
         ),
         (describe(network=None), "network is None; it must give width, depth, channels"),
         (describe(network=list(range(10**6))), "it must give width, depth, channels"),
@@ -266,29 +270,20 @@ def test_settings_that_the_network_of_the_game_lacks(part):
         Nmbr9Network(NetworkConfig(width=12, depth=2, **part))
 
 
-class Bomb:
-    """Writes a file if it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return (open, (str(self.path), "w"))
-
-
 def test_no_code_is_executed(folder, tmp_path):
     trap, weights = tmp_path / "trap", folder / "weights.safetensors"
-    weights.write_bytes(pickle.dumps(Bomb(trap)))
+    bomb = type("Bomb", (), {"__reduce__": lambda self: (open, (str(trap), "w"))})()  # if it is unpickled
+    weights.write_bytes(pickle.dumps(bomb))
     with pytest.raises(ValueError, match=r"weights\.safetensors does not hold"):
         load_policy(folder)
-    torch.save({"value.bias": Bomb(trap)}, weights)
+    torch.save({"value.bias": bomb}, weights)
     with pytest.raises(ValueError, match=r"weights\.safetensors does not hold"):
         load_policy(folder)
-    (folder / "checkpoint.json").write_bytes(pickle.dumps(Bomb(trap)))
+    (folder / "checkpoint.json").write_bytes(pickle.dumps(bomb))
     with pytest.raises(ValueError, match=r"checkpoint\.json is not in UTF-8"):
         load_policy(folder)
     assert not trap.exists()
-    pickle.loads(pickle.dumps(Bomb(trap))).close()
+    pickle.loads(pickle.dumps(bomb)).close()
     assert trap.exists()  # the trap works
 
 

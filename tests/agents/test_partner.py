@@ -7,7 +7,7 @@ import pytest
 
 from patchwork_env import agents, nmbr9, patchwork
 from patchwork_env.agents.nmbr9 import partner as partner_of_nmbr9
-from patchwork_env.agents.partner import DEFAULT_LEVEL, NEVER_OVERLOOKED, Habits, decide, new_candidates
+from patchwork_env.agents.partner import NEVER_OVERLOOKED, Habits, decide, new_candidates
 from patchwork_env.agents.patchwork.people import levels as partner_of_patchwork
 from patchwork_env.agents.patchwork.placements import list_likely, new_ranking
 from patchwork_env.agents.patchwork.value.expansion import new_expansion
@@ -72,7 +72,7 @@ def test_a_seed_for_every_move_decides_on_the_whole_game(game):
 
 
 def test_the_default_level_is_the_middle_one():
-    spec = f"partner:level={DEFAULT_LEVEL}"
+    spec = "partner:level=3"
     assert (agents.load("partner").name, agents.load(spec).name) == ("partner", spec)
     assert play("partner", new_game("patchwork"), 10) == play(spec, new_game("patchwork"), 10)
 
@@ -108,7 +108,7 @@ def test_habits_concern_turns_patches_levels_and_places():
     assert in_patchwork(SURE, judged) == flipped
     assert in_patchwork(SURE._replace(flipping=0.0), judged) == turned
     assert in_patchwork(never, judged) == ADVANCE  # in no orientation
-    assert in_patchwork(never, {FIRST_SPECIAL: 1.0, FIRST_SPECIAL + 5: 2.0}) == FIRST_SPECIAL + 5
+    assert in_patchwork(never, {FIRST_SPECIAL + k: min(k, 5.0) for k in (0, 5, 6)}) == FIRST_SPECIAL + 5
     judged = {buy_action(slot, 0, 0, column): float(-column) for slot in (0, 1) for column in (0, 1)}
     patches = {in_patchwork(SURE._replace(misjudging=1.0), judged, seed) for seed in range(30)}
     assert patches == {buy_action(slot, 0, 0, 0) for slot in (0, 1)}

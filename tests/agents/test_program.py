@@ -101,9 +101,9 @@ def test_no_file_can_name_a_program(tmp_path):
     folder = tmp_path / "checkpoint"
     folder.mkdir()
     for game, policy, words in (
-        ("patchwork", spec, "the policy of"),
+        ("patchwork", spec, "those of patchwork that this library plays: 'network', 'value'"),
         (spec, "value", "is for the game"),
-        ("nmbr9", "program", "the policy of"),
+        ("nmbr9", "program", "those of nmbr9 that this library plays: 'network', 'value'"),
     ):
         write_checkpoint(folder, game, policy, {}, {})
         with pytest.raises(ValueError, match=words):
@@ -120,6 +120,7 @@ def test_no_file_can_name_a_program(tmp_path):
         ("program:", ValueError, "it must name a program"),
         ("program:'", ValueError, "No closing quotation"),
         ("program:./no such", FileNotFoundError, "there is no program './no'"),
+        (f"program:{'x' * 300}", FileNotFoundError, "there is no program 'x{199}…,"),
         ("program:sh:depth=3", ValueError, "has no option 'depth'; its options: seconds, start_seconds"),
         ("program:sh:seconds=0", ValueError, "it must be a number above 0"),
     ],

@@ -146,7 +146,8 @@ def test_scores_far_apart():
     scores = torch.tensor([0.0, -1000.0, 1000.0, 0.0])
     rows, kinds = torch.zeros(4, dtype=torch.int64), torch.tensor([0, 0, 1, 1])
     scores.requires_grad_()
-    logs, entropies = hierarchical_policy(torch.zeros(1, 2), scores, rows, kinds)
+    kind_logits = torch.tensor([[1000.0, 1000.0, 2000.0]])  # no action is of the last kind
+    logs, entropies = hierarchical_policy(kind_logits, scores, rows, kinds)
     torch.testing.assert_close(logs.exp(), torch.tensor([0.5, 0, 0.5, 0]))
     torch.testing.assert_close(entropies, torch.tensor([0.5]).log().neg())
     entropies.sum().backward()
@@ -159,6 +160,7 @@ def test_products_and_their_gradients():
     products = ragged_products(weights, features, ROWS)
     expected = (weights.index_select(0, ROWS) * features).sum(1)
     torch.testing.assert_close(products, expected)
+    assert ragged_products(*(one.to("meta") for one in (weights, features, ROWS))).shape == (10,)
     factors = torch.linspace(1, 2, 10)
     found, other = (torch.autograd.grad((p * factors).sum(), weights)[0] for p in (products, expected))
     torch.testing.assert_close(found, other)

@@ -14,6 +14,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecNormalize
 
 from patchwork_env import agents
+from patchwork_env.agents.base import views_of
 from patchwork_env.agents.networks import PolicyAgent
 from patchwork_env.agents.sb3_models import MlpAgent
 from patchwork_env.core.batches import begin_games
@@ -21,6 +22,7 @@ from patchwork_env.core.checks import seed_streams
 from patchwork_env.games import rules_of
 from patchwork_env.integrations.sb3.policy import PatchworkPolicy
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
+from patchwork_env.testing import check_agent
 
 SIZES, UNITS = {"width": 16, "depth": 1, "channels": 4}, {"pi": [24, 8], "vf": [9]}
 
@@ -52,8 +54,7 @@ def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STOR
         members["policy.pth"] = buffer.getvalue()
     if data is not None:
         contents = json.loads(members["data"])
-        data(contents)
-        members["data"] = json.dumps(contents).encode()
+        members["data"] = json.dumps(data(contents) or contents).encode()
     with zipfile.ZipFile(target, "w", compression) as archive:
         for name, contents in members.items():
             archive.writestr(name, contents)
@@ -71,7 +72,8 @@ def change(source, target, weights=None, data=None, compression=zipfile.ZIP_STOR
 )
 def test_it_plays_what_the_model_plays(tmp_path, policy, game, kwargs, kind):
     model = save_model(tmp_path / "model.zip", policy, game, **kwargs)
-    agent = agents.load(tmp_path / "model.zip")
+    with torch.device("meta"):  # as a default of the user
+        agent = agents.load(tmp_path / "model.zip")
     assert type(agent) is kind
     assert agent.games == (game,)
     rules = rules_of(game)
@@ -85,28 +87,25 @@ def test_it_plays_what_the_model_plays(tmp_path, policy, game, kwargs, kind):
         for one, action in zip(games, expected, strict=True):
             one.play(int(action))
         states = np.concatenate([game.state for game in games])
-
-
-class Trap:
-    """An object whose unpickling creates a file."""
-
-    def __init__(self, path):
-        self._path = path
-
-    def __reduce__(self):
-        return Path.touch, (self._path,)
+    drawing, same = (agents.load(f"{tmp_path / 'model.zip'}:sample=true", seed=3) for _ in range(2))
+    drawn = drawing.act_batch(states)
+    assert drawn.tolist() == same.act_batch(states).tolist()
+    assert (drawn != views_of(states)[1].argmax(1)).any()
+    check_agent(drawing, games=1)
 
 
 def test_nothing_is_executed(saved, tmp_path):
     mark, trapped = tmp_path / "mark", tmp_path / "trapped.zip"
+    trap = type("Trap", (), {"__reduce__": lambda self: (Path.touch, (mark,))})()  # if it is unpickled
 
     def set_traps(contents):
         for entry in contents.values():
             if isinstance(entry, dict) and ":serialized:" in entry:
-                entry[":serialized:"] = pickle.dumps(Trap(mark)).hex()
+                entry[":serialized:"] = pickle.dumps(trap).hex()
+        contents["limit"] = float("inf")
 
     agents.load(change(saved, trapped, data=set_traps))  # plays: nothing of it is read
-    change(saved, trapped, weights=lambda tensors: tensors.update(more=Trap(mark)))
+    change(saved, trapped, weights=lambda tensors: tensors.update(more=trap))
     with pytest.raises(ValueError, match=r"policy\.pth has more than tensors"):
         agents.load(trapped)
     assert not mark.exists()
@@ -116,17 +115,15 @@ def test_weights_that_do_not_fit(saved, tmp_path):
     def telling(**changes):
         return lambda tensors: tensors["_extra_state"].update(changes)
 
-    def grow(tensors):
-        tensors["_extra_state"]["network"].update(width=10**9)
-
     for changed, message in (
         (lambda t: t.update({"network.value.bias": torch.zeros(2)}), "network.value.bias' does not fit"),
+        (lambda t: t.update({"network.value.bias": 7}), "network.value.bias' does not fit"),
         (lambda t: t.pop("network.value.bias"), "network.value.bias' does not fit"),
         (lambda t: t["network.value.bias"].fill_(torch.nan), "values that are not finite"),
         (telling(game="chess"), "there is no game 'chess'"),
         (telling(game="nmbr9"), "the network of nmbr9 has no channels"),
         (telling(network={}), "it must give width, depth, channels"),
-        (grow, "network.width is 1000000000"),
+        (lambda t: t["_extra_state"]["network"].update(width=10**9), "network.width is 1000000000"),
         (lambda t: t.update(_extra_state=7), "has 7; it must have game and network"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -140,6 +137,8 @@ def test_files_of_another_kind(saved, tmp_path):
     path.write_bytes(b"PK")
     with pytest.raises(ValueError, match="is not a model of Stable-Baselines3, or is damaged"):
         agents.load(path)
+    with pytest.raises(ValueError, match="is not a dictionary"):
+        agents.load(change(saved, path, data=lambda contents: [contents]))
     with pytest.raises(ValueError, match=r"it has no policy\.pth"):
         agents.load(change(saved, path, leave_out=["policy.pth"]))
     damaged = change(saved, path, data=lambda contents: contents.update(seed=12345))
@@ -157,6 +156,9 @@ def test_perceptrons_of_another_kind(tmp_path):
     with pytest.raises(ValueError, match=message):
         agents.load(path)
     save_model(path, "MlpPolicy", net_arch=[8])
+    wrong = change(path, tmp_path / "wrong.zip", data=lambda contents: contents | {"policy_kwargs": 7})
+    with pytest.raises(ValueError, match="the activation is 7 and the features extractor 7; allowed"):
+        agents.load(wrong)
     wrong = change(path, tmp_path / "wrong.zip", weights=lambda t: t.pop("action_net.bias"))
     message = r"an MlpPolicy of Patchwork with \[8\] units: 'action_net.bias' does"
     with pytest.raises(ValueError, match=message):
@@ -173,7 +175,7 @@ def test_policies_that_see_other_observations(tmp_path):
         ("MlpPolicy", gymnasium.wrappers.NormalizeObservation(flat)),
     ):
         MaskablePPO(policy, env, device="cpu", policy_kwargs={"net_arch": [8]}).save(path)
-        with pytest.raises(ValueError, match=r"the policy sees .*, not flat observations of Patchwork"):
+        with pytest.raises(ValueError, match=r"the policy sees \"<class '\S+'>\", not flat observations of"):
             agents.load(path)
 
 
@@ -192,10 +194,8 @@ def test_models_with_statistics_that_the_file_lacks(tmp_path):
 @pytest.mark.parametrize("policy", ["MlpPolicy", PatchworkPolicy])
 def test_policies_of_the_user_are_refused(tmp_path, policy):
     sizes = {"net_arch": [8]} if policy == "MlpPolicy" else {"network": SIZES}
-    save_model(tmp_path / "model.zip", policy, **sizes)
-
-    def claim(contents):
-        contents["policy_class"]["__module__"] = "__main__"
-
+    path, own = tmp_path / "model.zip", tmp_path / "own.zip"
+    save_model(path, policy, **sizes)
+    change(path, own, data=lambda contents: contents["policy_class"].update(__module__="__main__"))
     with pytest.raises(ValueError, match="a policy of '__main__' is not known here; if you trust the file"):
-        agents.load(change(tmp_path / "model.zip", tmp_path / "own.zip", data=claim))
+        agents.load(own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -127,23 +128,24 @@ def test_shipped_agents_have_their_training_facts(name):
 
 
 def test_path_of_a_spec():
-    assert agents.path_of("greedy") is None
     assert agents.path_of("ppo:sample=true") == SHIPPED_FOLDER / "ppo"
     assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
 
 
 def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
-    (tmp_path / "of_this_folder.py").write_text("def first(game):\n    return game.legal_actions()[0]\n")
+    module = "from patchwork_env.agents import GreedyAgent as Own\n\n\ndef first(game):\n    return 0\n"
+    (tmp_path / "of_this_folder.py").write_text(module)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [folder for folder in sys.path if folder])
     assert import_agent("of_this_folder:first").act(Game(seed=1)) == 0
+    assert isinstance(import_agent("of_this_folder:Own"), GreedyAgent)
     assert sys.path[-1] == str(tmp_path)  # last, so that it hides no module of Python
 
 
 def test_options_follow_the_last_colon(checkpoint, tmp_path):
     assert agents.load(f"{checkpoint}:sample=true").sample is True
     assert agents.load(f"{checkpoint}:sample=false").sample is False
-    odd = tmp_path / "width=8:final"
+    odd = tmp_path / "width=8:final.zip"
     save_policy(odd, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {})
     assert agents.load(str(odd)).sample is False
     assert agents.load(f"{odd}:sample=true").sample is True
@@ -153,6 +155,7 @@ def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint):
     for spec, message in (
         ("gredy", "no agent 'gredy'; allowed are 'random', 'greedy', .* and paths .* did you mean 'greedy'"),
         ("dqn:simulations=400", "no agent 'dqn'; allowed are 'random', 'greedy', .*'champion'.* and"),
+        ("a" * 4096, "no agent 'a{199}…; allowed are 'random'"),
         ("", "the spec of an agent is empty; allowed are 'random', 'greedy'"),
         ("random:temperature=2", "agent 'random' has no option 'temperature'; its options: none"),
         ("ppo:samples=true", "agent 'ppo' has no option 'samples'; its options: sample"),
@@ -171,7 +174,7 @@ def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path):
     for spec in (missing, str(missing)):
         with pytest.raises(FileNotFoundError, match=re.escape(f"no checkpoint at '{missing}'")):
             agents.load(spec)
-    with pytest.raises(FileNotFoundError, match=r"is not a checkpoint: it has no checkpoint\.json"):
+    with pytest.raises(FileNotFoundError, match=r"is not a checkpoint: it has no checkpoint\.json$"):
         agents.load(str(tmp_path))
     file = tmp_path / "weights"
     file.write_text("")
@@ -181,15 +184,17 @@ def test_a_path_without_a_checkpoint_is_an_error_that_names_it(tmp_path):
 
 def test_a_wrong_seed_is_an_error():
     for seed in (-1, 2**64, 1.5, "1"):
-        with pytest.raises(ValueError, match="seed"):
-            agents.load("greedy", seed=seed)  # type: ignore[arg-type]
+        for call in (partial(agents.load, "greedy"), agents.load("greedy").reseed):
+            with pytest.raises(ValueError, match="seed"):
+                call(seed)
 
 
 def test_a_third_game_has_the_agents_that_need_only_its_rules():
     assert {"random", "uct"} <= set(agents.names("row"))
     assert not {"greedy", "mcts"} & set(agents.names("row"))
-    with pytest.raises(ValueError, match="agent 'greedy' plays patchwork and nmbr9, not row"):
-        agents.as_agent("greedy", game="row")
+    for game in ("row", "row" * 21):
+        with pytest.raises(ValueError, match=f"agent 'greedy' plays patchwork and nmbr9, not {game[:60]}$"):
+            agents.as_agent("greedy", game=game)
 
 
 class Named(Patient):

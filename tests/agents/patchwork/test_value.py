@@ -274,13 +274,14 @@ def test_new_weights_keep_the_variance_of_sums(weights):
 @pytest.mark.parametrize("factor", [1.0, 300.0, 3e38])
 @pytest.mark.parametrize("bias", [0.0, 2e6, -3e38])
 def test_no_layer_overflows(factor, bias):
-    signs = np.random.default_rng(1).choice([-1.0, 1.0], (128, 4))
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], (128, 4)) / [1, 2, 4, 8]
     matrix, biases, shift = layer_of(factor * signs, np.full(4, bias), ONE)
     assert shift >= 1
-    sums = np.abs(biases.astype(int)) + 2**15 * np.abs(matrix.astype(int)).sum((0, 2))
-    assert sums.max() + 2**shift // 2 < 2**31
-    end = np.sign(bias) * 2**15  # of outputs whose bias outweighs all else
-    assert (np.clip(biases >> shift, -(2**15), 2**15) == end).all()
+    products = 2**15 * np.abs(matrix.astype(int)).sum((0, 2))
+    sums = np.abs(biases.astype(int)) + products
+    assert 2**30 - 2**23 <= sums.max() + 2**shift // 2 < 2**31  # one place more would be too many
+    assert np.abs(matrix).max() == min(factor, 64) * 2**shift
+    assert (biases == np.sign(bias) * (products + (2**15 << shift))).all()  # so that it outweighs all else
 
 
 def test_integers_do_not_overflow(weights):
@@ -298,6 +299,7 @@ def test_integers_do_not_overflow(weights):
         assert 2**28 < sums.max() + 2 ** layer["shift"] < 2**31
     matrix, bias, shift = layer_of(np.array([[3.0], [0]]), np.zeros(1), ONE)  # one weight alone
     assert (matrix.tolist(), bias.tolist(), shift) == ([[[3 * 2**13, 0]]], [0], 13)
+    assert layer_of(np.zeros((2, 1)), np.zeros(1), ONE)[2] == 14
 
 
 def check_values(game, expansion, count, integers, step):

@@ -68,7 +68,8 @@ def test_nmbr9_is_analysed_by_scores(capsys):
 
 
 def test_probabilities_of_searches_are_never_0_or_100_percent():
-    assert [win_text(win, exact=False) for win in (0.9999, 0.5, 0.0001)] == [">99.9%", "50.0%", "<0.1%"]
+    shown = [win_text(win, exact=False) for win in (0.9999, 0.999, 0.001, 0.0001)]
+    assert shown == [">99.9%", "99.9%", "0.1%", "<0.1%"]
     assert [win_text(win, exact=True) for win in (1.0, 0.0)] == ["100.0%", "0.0%"]
 
 
