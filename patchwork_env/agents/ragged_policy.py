@@ -51,7 +51,7 @@ def scattered_policy(
     highest = highest.scatter_reduce(0, groups, scores.detach(), "amax")
     centered = scores - highest.index_select(0, groups)
     sums = torch.zeros_like(highest).index_add(0, groups, centered.exp())
-    placement = centered - sums.index_select(0, groups).log()
+    placement = centered - sums.clamp(min=1e-30).log().index_select(0, groups)
     placement_entropies = torch.zeros_like(highest).index_add(0, groups, -placement.exp() * placement)
     possible = (sums > 0).view_as(kind_logits)
     kind = torch.log_softmax(kind_logits.masked_fill(~possible, -1e9), 1)
