@@ -82,7 +82,7 @@ def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
     """
     for line in text.splitlines(keepends=True):
         figures = _object(line) if line.endswith("\n") else {}
-        steps, minutes = figures.get("steps"), figures.get("minutes")
+        steps, minutes = map(figures.get, ("steps", "minutes"))
         are_numbers = type(steps) is int and all(map(_is_number, (minutes, *figures.values())))
         is_valid = are_numbers and 0 <= steps < 10**12 and 0 <= minutes < 10**9
         yield line, figures if is_valid else None
