@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import threading
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -264,8 +265,9 @@ def test_partial_answers_come_until_a_query_is_terminated(new_engine):
 
 
 def test_partial_answers_keep_their_interval(new_engine, monkeypatch):
-    """The clock advances by a second at each reading."""
-    monkeypatch.setattr("patchwork_env.protocol.engine.monotonic", itertools.count().__next__)
+    """The clock of a thread advances by a second at each reading."""
+    clocks = defaultdict[int, Any](itertools.count)
+    monkeypatch.setattr(f"{Engine.__module__}.monotonic", lambda: next(clocks[threading.get_ident()]))
     engine, answers = new_engine(1)
     engine.handle(endless("a", report_every=10))
     assert [answer["depth"] for answer in answers.wait(3)[:3]] == [10, 20, 30]
