@@ -319,7 +319,7 @@ def write_curves(comparison: Comparison, path: Path) -> None:
             axes.xaxis.set_major_formatter(lambda value, _: number(value))
             axes.yaxis.set_major_formatter(lambda value, _: write(value))
             axes.grid(alpha=0.3)
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center")  # the same in all panels
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside upper center")
     save(figure, path, _DPI)
 
 

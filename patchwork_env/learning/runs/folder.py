@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from patchwork_env.core.documents import parse_json, read_text
 
@@ -82,7 +82,7 @@ def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
     """
     for line in text.splitlines(keepends=True):
         figures = _object(line) if line.endswith("\n") else {}
-        steps, minutes = map(figures.get, ("steps", "minutes"))
+        steps, minutes = figures.get("steps"), cast(float, figures.get("minutes"))
         are_numbers = type(steps) is int and all(map(_is_number, (minutes, *figures.values())))
         is_valid = are_numbers and 0 <= steps < 10**12 and 0 <= minutes < 10**9
         yield line, figures if is_valid else None
