@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from patchwork_env.core.documents import parse_json, read_text
 
@@ -81,8 +81,8 @@ def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
     Figures are None for other lines, such as the incomplete one of a killed process.
     """
     for line in text.splitlines(keepends=True):
-        figures = _object(line) if line.endswith("\n") else {}
-        steps, minutes = figures.get("steps"), cast(float, figures.get("minutes"))
+        figures: Any = _object(line) if line.endswith("\n") else {}
+        steps, minutes = figures.get("steps"), figures.get("minutes")
         are_numbers = type(steps) is int and all(map(_is_number, (minutes, *figures.values())))
         is_valid = are_numbers and 0 <= steps < 10**12 and 0 <= minutes < 10**9
         yield line, figures if is_valid else None
