@@ -66,11 +66,11 @@ def save_checkpoint(run: Path, trainer: Trainer) -> Path:
     with storing_in(folder.parent):
         if not folder.exists():
             write_folder(folder, write)
-        forget_old_states(run)
+        _forget_old_states(run)
     return folder
 
 
-def forget_old_states(run: Path) -> None:
+def _forget_old_states(run: Path) -> None:
     """Delete the training states of all but the newest checkpoints; their policies stay."""
     for old in list(checkpoint_folders(run).values())[:-_KEPT]:
         (old / _TRAINER_JSON).unlink(missing_ok=True)
