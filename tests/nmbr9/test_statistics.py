@@ -7,7 +7,14 @@ a standard deviation of 13.2 in 2000 games for the highest level and then the mo
 import numpy as np
 
 from patchwork_env.agents.nmbr9.greedy import choose_actions
-from patchwork_env.core.batches import begin_games, first_illegal, loop, play_listed, sample_actions
+from patchwork_env.core.batches import (
+    begin_games,
+    first_finished,
+    first_illegal,
+    loop,
+    play_listed,
+    sample_actions,
+)
 from patchwork_env.core.checks import seed_streams
 from patchwork_env.nmbr9 import engine
 from patchwork_env.nmbr9.rules import RULES
@@ -37,7 +44,7 @@ def test_greedy_play():
     states, actions = new_games(1000, 5), np.empty(1000, np.int64)
     for _ in range(20):
         choose_actions(states, actions)
-        assert loop(first_illegal, RULES)(states, actions) == -1
+        assert loop(first_illegal, RULES)(states, actions) == loop(first_finished, RULES)(states) == -1
         loop(play_listed, RULES)(states, np.arange(len(states)), actions)
     scores = scores_of(states)
     assert abs(scores.mean() - 52.7) <= STANDARD_ERRORS * 13.2 * np.sqrt(1 / 1000 + 1 / 2000) + 0.05

@@ -216,6 +216,7 @@ def test_agents_are_ready_before_they_are_asked(monkeypatch):
     thinking.Thinking(players, streams).warm_up("patchwork")
     order = [table, pause, "choice", pause, analysis, pause, table, table, analysis]
     assert [name for name, *_ in steps] == order
+    assert steps[2][2:] == ("greedy", 0)
     ending = steps[-1][1]
     for _ in range(3):
         ending.play(ending.legal_actions()[0])

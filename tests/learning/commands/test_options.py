@@ -63,7 +63,9 @@ def test_every_command_has_its_own_help_under_its_own_name(name, monkeypatch, ca
     with pytest.raises(SystemExit) as caught:
         cli.main([name, "--help"])
     assert caught.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: patchwork-env {name} ")
+    printed, text = capsys.readouterr().out, str(parsers[0].description).strip()
+    assert printed.startswith(f"usage: patchwork-env {name} ")
+    assert "\n" not in text or text in printed  # with its lines
     assert [action.dest for action in parsers[0]._actions if not action.help] == []
 
 
@@ -133,6 +135,7 @@ def test_arguments_that_do_not_go_together_are_named(words, said, folder, capsys
 )
 def test_a_place_that_cannot_be_written_is_an_error_before_the_work(words, folder, monkeypatch, capsys):
     monkeypatch.setattr(GamesInPlay, "play", None)
+    monkeypatch.setattr("patchwork_env.learning.reports.review.review", None)
     with (folder / "game.txt").open() as game:
         assert "cannot write to /proc" in refused(words.format(game.fileno()).split(), capsys)
 

@@ -137,8 +137,8 @@ def test_all_mistakes_with_their_sources(message):
     [
         ("ppo: {learning_rat: 1}", "unknown key 'ppo.learning_rat'; did you mean 'ppo.learning_rate'?"),
         (
-            "ppo: {learning_rate: {strt: 1}}",
-            "unknown key 'ppo.learning_rate.strt'; did you mean 'ppo.learning_rate.start'?",
+            "ppo: {entropy_coefficient: {strt: 1}}",
+            "unknown key 'ppo.entropy_coefficient.strt'; did you mean 'ppo.entropy_coefficient.start'?",
         ),
         ("halflife: 1", "unknown key 'halflife'; did you mean 'league.half_life'?"),
         ("network: {xyz: 1}", "unknown key 'network.xyz'; known are width, depth, channels"),
