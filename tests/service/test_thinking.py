@@ -116,7 +116,7 @@ def test_an_analysis_gets_deeper_and_ends_as_the_search_does(client):
 
 def test_nmbr9_is_analysed_by_expected_scores(client):
     game = nmbr9.Game(seed=7, players=3)
-    for index in (3, 2, 14, 3, 2, 14, 0):  # player 0 is ahead, player 2 behind, and player 1 to move
+    for index in (3, 2, 14, 3, 2, 14, 0):  # player 0 has the most points, player 2 the fewest
         legal = game.legal_actions()
         game.play(int(legal[index % len(legal)]))
     found = analyse(client, game.notation(), agent="nmbr9_champion:nodes=2000", lines=4)

@@ -77,6 +77,6 @@ def _run(options: argparse.Namespace) -> int:
                 bar.print(result.table())
     write_json(options, results_as_dict(results, {one.name: one.weights for one in participants}))
     if options.format != TEXT:
-        heading = next(one.test.title if one.test else one.set_ups() for one in results)
+        heading = results[0].test.title if results[0].test else results[0].set_ups()
         print(render([heading, matches_table(results)], options.format))
     return 0

@@ -120,7 +120,8 @@ def thinned(curve: Curve) -> Curve:
 def ticks(low: float, high: float) -> list[float]:
     """Return about five round numbers at even distances, from at most ``low`` to at least ``high``."""
     if not high > low:
-        low, high = (low + sign * max(abs(low), 1.0) / 10 for sign in (-1, 1))
+        room = max(abs(low), 1.0) / 10
+        low, high = low - room, low + room
     rough = (high - low) / _TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))

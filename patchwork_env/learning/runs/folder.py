@@ -81,9 +81,9 @@ def metrics_lines(text: str) -> Iterator[tuple[str, dict[str, float] | None]]:
     Figures are None for other lines, such as the incomplete one of a killed process.
     """
     for line in text.splitlines(keepends=True):
-        figures: Any = _object(line) if line.endswith("\n") else {}
-        steps, minutes = figures.get("steps"), figures.get("minutes")
-        are_numbers = type(steps) is int and all(map(_is_number, (minutes, *figures.values())))
+        figures = _object(line) if line.endswith("\n") else {}
+        steps, minutes = figures.get("steps", -1), figures.get("minutes", -1)
+        are_numbers = type(steps) is int and all(map(_is_number, figures.values()))
         is_valid = are_numbers and 0 <= steps < 10**12 and 0 <= minutes < 10**9
         yield line, figures if is_valid else None
 

@@ -47,7 +47,7 @@ def test_a_game_to_its_end():
 
 
 def test_alone_each_point_is_a_reward():
-    episode = begun("nmbr9", opponent="nobody")
+    episode = begun("nmbr9", opponent="unknown")
     assert episode.first.others == ()
     assert sum(reply.reward for reply in played(episode)) == episode.game.scores()[0]
 

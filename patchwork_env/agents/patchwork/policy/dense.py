@@ -76,7 +76,7 @@ class DenseFeatures(nn.Module):
         self.distinct = _table(distinct)
         sizes_prices_times_incomes = [(patch.size, *patch[1:]) for patch in PATCHES]
         facts = [(0, 0, 0, 0), *sizes_prices_times_incomes, (1, 0, 0, 0)]
-        self.facts = _table(torch.from_numpy(np.array(facts, np.float32)))
+        self.facts = _table(torch.tensor(facts, **NEW))
         self.marks_after = _table(torch.from_numpy(INCOMES_UP_TO[LAST_SPACE] - INCOMES_UP_TO).float())
         self.is_advance = _table(torch.eye(NUM_KINDS, **NEW)[0])
 
