@@ -80,7 +80,7 @@ search_words = {
     "reference/troubleshooting": ["error", "problem", "slow", "FAQ"],
     "train/algorithms": ["hyperparameters", "PPO", "AlphaZero", "TD learning"],
     "train/long_runs": ["nohup", "tmux", "SLURM", "SIGHUP", "server"],
-    "train/own_algorithm": ["custom PPO", "own PPO", "custom network", "custom algorithm"],
+    "train/own_algorithm": ["custom network", "custom algorithm"],
     "train/runs": ["resume", "checkpoint", "TensorBoard", "hyperparameters"],
     "train/sb3": ["SB3", "train SB3", "MaskablePPO", "Stable-Baselines3", "PPO"],
     "train/self_play": ["self-play"],

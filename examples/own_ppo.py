@@ -5,10 +5,10 @@
     patchwork-env evaluate mine --against greedy --seed 1
 
 The loop, the loss and the league are written out here; their parts come from
-``patchwork_env.learning.toolbox``. ``docs/train/own_algorithm.md`` has a table of it, and a PPO in fifty
-lines to begin with. With the same settings, seed, steps and threads it learns the same weights as the
-project's own algorithm with ``ppo.precision=float32``, to the bit. ``network.trunk.dtype = torch.bfloat16``
-makes it faster on processors that multiply such numbers.
+``patchwork_env.learning.toolbox``. ``docs/tutorials/own_ppo.md`` has a shorter one to begin with. With the
+same settings, seed, steps and threads it learns the same weights as the project's own algorithm with
+``ppo.precision=float32``, to the bit. ``network.trunk.dtype = torch.bfloat16`` makes it faster on processors
+that multiply such numbers.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ class NetworkConfig(Section):
     ``features``."""
     lookahead: bool = False
     """Whether its policy also depends on its value of the position after each kind of move, in Patchwork.
-    Needs ``features`` and takes twice the time, in PPO a third more. PPO can turn it on late:
-    ``ppo.lookahead_from``."""
+    Needs ``features`` and takes more time. PPO can turn it on late: ``ppo.lookahead_from``."""
 
     @model_validator(mode="after")
     def _check_parts(self) -> NetworkConfig:

@@ -273,7 +273,7 @@ def network_class(game: str) -> type[PolicyNetwork]:
 class Trunk(nn.Sequential):
     """The layers that policy and value share. Matrix products have the ``dtype``, all else is float32.
 
-    Training in bfloat16 takes a third of the time on processors with instructions for it.
+    Products in bfloat16 take a third of the time on processors with instructions for them.
     """
 
     dtype = torch.float32
@@ -332,7 +332,7 @@ class PolicyAgent(SamplingAgent):
 class NetworkEvaluator:
     """Evaluates states with a copy of a network's current weights, on the same device.
 
-    ``dtype`` is that of the products in placement maps: bfloat16 takes half the time on a CPU with AVX-512
+    ``dtype`` is that of the products in placement maps: bfloat16 takes less time on a CPU with AVX-512
     BF16.
     """
 

@@ -220,7 +220,7 @@ def tune_malloc() -> None:
     """Make glibc keep the memory of freed tensors for the next tensors.
 
     By default glibc returns large blocks to the system and gets them back page by page, each with a page
-    fault, which takes a third of the time of training on the CPU. Without glibc this does nothing.
+    fault, which slows down training on the CPU. Without glibc this does nothing.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

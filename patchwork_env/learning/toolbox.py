@@ -9,8 +9,8 @@ True
 
 Games come in batches from ``patchwork_v0.SelfPlayBatch``, which has them as ``states``.
 
-``docs/train/own_algorithm.md`` has a PPO in fifty lines and a list of all names. ``examples/own_ppo.py``
-uses the parts of algorithms and ``examples/optuna_sweep.py`` the runs. Needs the extra ``train``.
+``docs/train/own_algorithm.md`` explains the names. ``examples/own_ppo.py`` uses the parts of algorithms
+and ``examples/optuna_sweep.py`` the runs. Needs the extra ``train``.
 """
 
 from __future__ import annotations

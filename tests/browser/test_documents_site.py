@@ -18,7 +18,7 @@ FOUND = {
     "observation": "games/patchwork",
     "hyperparameters": "reference/configuration/index",
     "mask": "use/gymnasium",
-    "custom PPO": "train/own_algorithm",
+    "custom PPO": "tutorials/own_ppo",
     "install": "use/install",
     "Windows": "reference/systems",
     "opponent": "use/agents",

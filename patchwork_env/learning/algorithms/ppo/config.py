@@ -82,9 +82,9 @@ class Ppo(PpoLearning):
     """Proximal policy optimization (Schulman et al. 2017)."""
 
     precision: Literal["float32", "bfloat16", "auto"] = "float32"
-    """Arithmetic of the network's trunk in self-play and learning. ``bfloat16`` takes a third of the time on
-    processors with instructions for it, and more time on others; ``auto`` uses it only on the former.
-    Weights, evaluations and the trained policy are in float32."""
+    """Arithmetic of the network's trunk in self-play and learning. Products in ``bfloat16`` take a third of
+    the time on processors with instructions for them, and more time on others; ``auto`` uses it only on the
+    former. Weights, evaluations and the trained policy are in float32."""
     lookahead_from: Annotated[float, Field(ge=0, lt=1)] = 0.0
     """Share of the run after which the network looks ahead; needs ``network.lookahead``. Until then it learns
     as fast as without look-ahead, which helps only when values are good."""
