@@ -103,8 +103,9 @@ def solve(states: States, i: int, budget: int, solver: Solver, only_outcome: boo
 
     The budget is the number of quilts to evaluate, about a third of a microsecond each; the last position may
     exceed it. The value is for the player to move, who wins if it is above 0; :func:`margin_of` gives the
-    margin. Both players maximize the margin, and among equal margins prefer to be first at the end. With ``only_outcome``,
-    which is quicker, only the sign of the value is exact, and the action is a winning one or ``NO_ACTION``.
+    margin. Both players maximize the margin, and among equal margins prefer to be first at the end. With
+    ``only_outcome``, which is quicker, only the sign of the value is exact, and the action is a winning one
+    or ``NO_ACTION``.
     """
     solver.budget[0], solver.buffers.evaluations[0] = budget, 0
     if only_outcome:
