@@ -266,7 +266,8 @@ def rating_metrics(results: Sequence[MatchResult]) -> dict[str, float]:
     mostly on the number of games.
     """
     pool = read_pool()
-    known = [one for one in results if one.games.game == pool.game and one.opponent in pool.specs]
+    played = [one for one in results if (one.games.game, one.variant) == (pool.game, pool.special_patches)]
+    known = [one for one in played if one.opponent in pool.specs]
     if not known:
         return {}
     ratings = standings_of(known, pool).ratings

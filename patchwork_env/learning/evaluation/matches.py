@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import sys
@@ -252,6 +253,8 @@ def _try_block(players: Sequence[Agent], block: runners.MatchBlock) -> _Outcome:
     """Return the result of a block, or the failure of an agent."""
     match = block.match
     agent, opponent = (players[side] for side in match.sides)
+    if agent is opponent:  # each has its own random numbers
+        opponent = copy.deepcopy(agent)
     try:
         runner = runners.MatchRunner((agent, opponent), block)
         games = runner.run()

@@ -94,7 +94,9 @@ def model_card(origin: Origin, repository: str, licence: str = "mit") -> str:
         f"# {repository}",
         f"{_KINDS.get(origin.kind, 'A checkpoint')} for the board game {title}{learned}. It plays with "
         f"`patchwork-env`, which has the game, the agents and the code that trained it.",
-        _how_to_load(repository, needs_torch=origin.kind != VALUE),
+        _how_to_load(
+            f"{PREFIX}{repository}{origin.info.get('options', '')}", needs_torch=origin.kind != VALUE
+        ),
         "## How well it plays",
         *_results(origin),
         "## How it was made",
@@ -127,17 +129,17 @@ def _metadata(origin: Origin, repository: str, licence: str) -> dict[str, Any]:
     return metadata
 
 
-def _how_to_load(repository: str, needs_torch: bool) -> str:
+def _how_to_load(spec: str, needs_torch: bool) -> str:
     extras = "hub,train" if needs_torch else "hub"
     code = (
         "from patchwork_env import agents\n\n"
-        f'agent = agents.load("{PREFIX}{repository}")  # …@COMMIT stays the same when this page changes'
+        f'agent = agents.load("{spec}")  # OWNER/NAME@COMMIT stays the same when this page changes'
     )
     return (
         f"{_fenced(code, 'python')}\n\n"
         f"In a clone of the project, `pip install '.[{extras}]'` installs what this needs. The same text is "
         f"an agent on the command line, such as in "
-        f"`patchwork-env evaluate {PREFIX}{repository} --against greedy`, and an opponent of an environment. "
+        f"`patchwork-env evaluate {spec} --against greedy`, and an opponent of an environment. "
         f"Two files are downloaded, `{CHECKPOINT_FILE}` and `{WEIGHTS_FILE}`; nothing in them is executed."
     )
 

@@ -197,7 +197,7 @@ def write_result(result: RunResult, folder: Path) -> Path:
     contents = {"format": FORMAT, "version": VERSION, **stored, "evaluations": evaluations}
     with storing_in(path):
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(contents, indent=1) + "\n")
+        write_text(path, json.dumps(contents, indent=1, default=lambda value: value.item()) + "\n")
     return path
 
 

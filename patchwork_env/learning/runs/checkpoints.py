@@ -15,7 +15,7 @@ from patchwork_env.agents.checkpoints import write_tensors
 from patchwork_env.core.documents import one_line, read_object
 from patchwork_env.core.files import storing_in, write_folder, write_text
 from patchwork_env.core.names import short_repr
-from patchwork_env.errors import ConfigError, StorageError
+from patchwork_env.errors import ConfigError
 from patchwork_env.learning.algorithms.common.trainer import Trainer, join, split
 from patchwork_env.learning.config import dump_config
 from patchwork_env.learning.evaluation.matches import hash_of_weights
@@ -39,14 +39,14 @@ def free_folder(base: Path) -> Path:
 def begin_run(run: Path, trainer: Trainer) -> None:
     """Write the first checkpoint of a run into its new folder, and then its configuration.
 
-    So a folder with a configuration always has a checkpoint to resume from. If it cannot be written, the
-    folder is deleted.
+    So a folder with a configuration always has a checkpoint to resume from. After an error or
+    an interrupt the folder is deleted.
     """
     try:
         save_checkpoint(run, trainer)
         with storing_in(run):
             write_text(run / CONFIG_FILE, dump_config(trainer.config))
-    except StorageError:
+    except BaseException:
         shutil.rmtree(run, ignore_errors=True)
         raise
 

@@ -21,7 +21,15 @@ from patchwork_env.core.checks import offset_seed
 from patchwork_env.core.files import GrowingFile, check_new, remove_partial, storing_in, write_text
 from patchwork_env.core.names import quoted
 from patchwork_env.core.progress import Bar
-from patchwork_env.errors import ConfigError, DivergenceError, NoWorkersError, StorageError
+from patchwork_env.errors import (
+    ConfigError,
+    DivergenceError,
+    IllegalActionError,
+    NoWorkersError,
+    OpponentError,
+    StorageError,
+    WorkerError,
+)
 from patchwork_env.learning import system
 from patchwork_env.learning.algorithms.common.trainer import Trainer, make_trainer
 from patchwork_env.learning.config import RunConfig, dump_config, load_config
@@ -54,6 +62,15 @@ _BAR_METRICS = {
     "losses/explained_variance": "explained",
     "games/win_rate_against_past_self": "past self",
 }
+_RESUMABLE = (
+    DivergenceError,
+    IllegalActionError,
+    NoWorkersError,
+    OpponentError,
+    StorageError,
+    WorkerError,
+)
+"""The errors after which a run can be resumed."""
 
 
 def loop(run: Run) -> None:
@@ -109,7 +126,7 @@ def resumed_run(folder: Path, overrides: Sequence[str] = ()) -> Iterator[Run]:
             checkpoint = load_checkpoint(folder, trainer)
             with storing_in(folder):
                 remove_partial(folder)
-                if overrides:
+                if overrides and not trainer.is_done:
                     write_text(folder / CONFIG_FILE, dump_config(config))
             print(f"resuming from {checkpoint}", flush=True)
             yield Run(folder, trainer)
@@ -166,7 +183,8 @@ class Run:
 
         Raises:
             DivergenceError: A loss is not finite.
-            NoWorkersError: The cluster has no workers.
+            IllegalActionError, OpponentError: An opponent of evaluations failed.
+            NoWorkersError, WorkerError: The cluster has no workers, or a job lost its worker too often.
             StorageError: The folder cannot be written.
         """
         exit_code = 0
@@ -177,12 +195,12 @@ class Run:
                 except system.Interruption as interruption:
                     exit_code = 128 + interruption.signal
                     self._stop(interruption)
-        except (DivergenceError, NoWorkersError, StorageError) as error:
+        except _RESUMABLE as error:
             newest = complete_checkpoints(self.folder)[-1]
             raise type(error)(
                 f"{error}; {newest} is complete: once this is fixed, "
                 f"resume with --resume {quoted(self.folder)}"
-            ) from None
+            ) from error.__cause__
         return exit_code
 
     def log(self, metrics: Mapping[str, float]) -> None:
@@ -230,7 +248,8 @@ class Run:
             print(result.table())
         if results:
             self._choose_best(results)
-        print(f"final policy: {final}   (play it: patchwork-env evaluate {quoted(final)} --against greedy)")
+        spec = quoted(f"{final}{self.trainer.options}")
+        print(f"final policy: {final}   (play it: patchwork-env evaluate {spec} --against greedy)")
 
     def _is_finished(self) -> bool:
         """True if :meth:`finish` is complete for these steps; it writes the file of the best policy last."""
@@ -260,12 +279,12 @@ class Run:
         Their ranks in the evaluations are partly luck. If the final policy is the only candidate, its
         ``results`` are kept.
         """
-        games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
+        games, seed = self.config.evaluation.games, offset_seed(self.config.evaluation.seed, 1)
         folders = candidates(self.folder, self.config.game)
         measured, among = dict.fromkeys(folders, results), ""
         if len(folders) > 1:
-            players = {steps: self.trainer.stored_agent(folder) for steps, folder in folders.items()}
-            measured = {steps: self._matches(player, games, seed) for steps, player in players.items()}
+            specs = {steps: f"{folder}{self.trainer.options}" for steps, folder in folders.items()}
+            measured = {steps: self._matches(agents.load(spec), games, seed) for steps, spec in specs.items()}
             among = f", the best of {len(folders)} that were measured again"
         with storing_in(self.folder):
             best = choose_best(self.folder, self.config.game, measured)

@@ -108,8 +108,9 @@ def test_a_checkpoint_outside_of_a_run_has_its_own_record(run, tmp_path, monkeyp
 def test_the_page_says_what_is_needed_and_how_long_it_learned(run):
     origin = replace(read_origin(run / "final"), kind=NETWORK)
     for seconds, time in ((59.4, "59 seconds"), (60, "1 minute"), (3629, "60 minutes")):
-        page = model_card(replace(origin, info={"seconds": seconds}), "ann/ppo")
+        page = model_card(replace(origin, info={"seconds": seconds, "options": ":a=2"}), "ann/ppo")
         assert "pip install '.[hub,train]'" in page
+        assert 'agents.load("hf:ann/ppo:a=2")' in page
         assert f"- Time: {time} of playing and learning\n" in page
 
 

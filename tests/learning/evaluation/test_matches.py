@@ -96,7 +96,8 @@ def test_equal_seeds_give_equal_matches():
     first = play_matches(agent, opponent, 160, seed=6, progress=counted.append)
     assert (sum(counted), len(counted) > 1) == (160, True)
     assert (first.agent, first.opponent) == ("random", "random")
-    assert play_matches("random", "random", 160, seed=6).games.as_dict() == first.games.as_dict()
+    for same in ("random", agent):  # one object for both sides plays as two
+        assert play_matches(same, same, 160, seed=6).games.as_dict() == first.games.as_dict()
     assert play_matches(agent, opponent, 160, seed=7).games.scores.tolist() != first.games.scores.tolist()
     fresh = play_matches("random", "random", 20, seed=None)
     again = play_matches("random", "random", 20, seed=fresh.seed)

@@ -237,8 +237,8 @@ def test_nmbr9_counts_points(runs):
 
 def test_other_trainings_are_compared(tmp_path, capsys):
     for name, policy in (("a", lambda game: int(game.legal_actions()[-1])), ("b", "greedy")):
-        for seed in (0, 1):
-            evaluations = [(1000, 1.5, [play_matches(policy, "random", games=2, seed=seed)])]
+        for seed in np.arange(2):
+            evaluations = [(np.int64(1000), 1.5, [play_matches(policy, "random", games=2, seed=seed)])]
             write_training(tmp_path, name, evaluations=evaluations, seed=seed, configuration={"rate": 0.1})
     assert cli.main(["compare", *map(str, sorted(tmp_path.iterdir()))]) == 0
     lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines() if "random" in line]

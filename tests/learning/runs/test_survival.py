@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from patchwork_env.agents.checkpoints import read_checkpoint
 from patchwork_env.core import progress
 from patchwork_env.core.files import GrowingFile
+from patchwork_env.errors import OpponentError
 from patchwork_env.learning import system as signals_module
 from patchwork_env.learning.algorithms.ppo.trainer import PpoTrainer
 from patchwork_env.learning.config import load_config
@@ -191,8 +192,7 @@ def test_a_new_run_can_be_resumed_from_its_beginning(config, tmp_path, monkeypat
         with pytest.raises(Killed):
             same_runs.start_run(config, folder)
         monkeypatch.undo()
-        assert same_runs.checkpoints_of(folder) == [checkpoint(folder, 0)]
-    assert not (cut_off / "config.yaml").exists()
+    assert (same_runs.checkpoints_of(run), cut_off.exists()) == ([checkpoint(run, 0)], False)
     assert load_config(run / "config.yaml") == load_config(config)
     assert same_runs.resume_run(run, "total_steps=64", "evaluation.opponents=[]") == 0
     assert same_runs.checkpoints_of(run) == [checkpoint(run, 0), checkpoint(run, 1)]
@@ -239,7 +239,8 @@ def test_only_what_a_run_has_not_finished_is_played(run, capsys, monkeypatch, ch
     elif change == "no end":
         same_runs.forget_the_end(run)
     in_state(seconds=3540)(run)
-    assert same_runs.resume_run(run) == 0
+    assert same_runs.resume_run(run, "ppo.epochs=9") == 0
+    assert ("epochs: 9" in (run / "config.yaml").read_text()) == (change == "no end")
     (said, bars), is_over = capsys.readouterr(), change == "nothing"
     assert f"%, {512 if change == 'no end' else 640} of 600 steps" in bars.splitlines()[0]
     assert (f"{run} is finished: it has all 600 steps" in said) == is_over
@@ -459,6 +460,17 @@ def test_file_systems_without_locks(run, monkeypatch, capsys):
 # --- divergences --------------------------------------------------------------------------------------------
 
 WILD = "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"
+
+
+def test_an_opponent_that_fails_ends_a_run_that_can_be_resumed(config, tmp_path, capsys, monkeypatch):
+    def play_matches(*_, **__):
+        raise OpponentError("'greedy' failed")
+
+    monkeypatch.setattr(run_module, "play_matches", play_matches)
+    run = tmp_path / "run"
+    assert same_runs.start_run(config, run) == 2
+    newest = f"{checkpoint(run, 4)} is complete: once this is fixed, resume with --resume {run}"
+    assert last_line(capsys) == f"training.train: 'greedy' failed; {newest}\n"
 
 
 def test_a_divergence_names_the_losses_and_the_checkpoint_to_resume_from(config, tmp_path, capsys):

@@ -41,7 +41,7 @@ class AlphaZero(Section):
     max_gradient_norm: keys.Rate = 1.0
     """Largest norm of gradients; longer ones are scaled down."""
     evaluation_simulations: keys.Count = 64
-    """Number of simulations for each decision in evaluations; 0 plays the policy without a search."""
+    """Number of simulations for each decision in evaluations; 0 and 1 play the policy without a search."""
 
 
 class AlphaZeroConfig(keys.ClusterRun, keys.RewardedRun):

@@ -12,8 +12,8 @@ import torch
 
 from patchwork_env.agents import Agent
 from patchwork_env.agents.base import check_running
-from patchwork_env.agents.checkpoints import read_checkpoint
-from patchwork_env.agents.networks import PolicyAgent, read_network, write_policy
+from patchwork_env.agents.networks import PolicyAgent, write_policy
+from patchwork_env.agents.options import FEWEST_SIMULATIONS
 from patchwork_env.agents.patchwork.policy.agent import GumbelAgent, PatchworkDynamics
 from patchwork_env.agents.patchwork.policy.network import PatchworkNetwork
 from patchwork_env.agents.ragged import legal_lists
@@ -101,17 +101,16 @@ class AlphaZeroTrainer(RemoteTrainer):
 
     def agent(self) -> Agent:
         """Return the agent that plays with the search of evaluations."""
-        return self._agent_of(self.network, f"step {self.steps}")
-
-    def stored_agent(self, folder: Path) -> Agent:
-        return self._agent_of(read_network(read_checkpoint(folder), PatchworkNetwork), folder.name)
-
-    def _agent_of(self, network: PatchworkNetwork, name: str) -> Agent:
-        simulations = self.config.alphazero.evaluation_simulations
-        if simulations == 0:
-            return PolicyAgent(network, name)
+        name, simulations = f"step {self.steps}", self.config.alphazero.evaluation_simulations
+        if not self.options:
+            return PolicyAgent(self.network, name)
         dynamics = PatchworkDynamics(**self.config.reward.model_dump())
-        return GumbelAgent(network, name, simulations=simulations, dynamics=dynamics)
+        return GumbelAgent(self.network, name, simulations=simulations, dynamics=dynamics)
+
+    @property
+    def options(self) -> str:
+        simulations = self.config.alphazero.evaluation_simulations
+        return f":simulations={simulations}" if simulations >= FEWEST_SIMULATIONS else ""
 
     def write_policy(self, folder: Path) -> None:
         write_policy(folder, self.network, self.policy_info())

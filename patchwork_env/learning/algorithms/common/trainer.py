@@ -14,7 +14,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from patchwork_env import agents
 from patchwork_env.agents import Agent
 from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.names import short_repr
@@ -76,9 +75,10 @@ class Trainer(ABC):
     def agent(self) -> Agent:
         """Return the agent that evaluations play now."""
 
-    def stored_agent(self, folder: Path) -> Agent:
-        """Return the agent that evaluations play for a policy that :meth:`write_policy` wrote."""
-        return agents.load(folder)
+    @property
+    def options(self) -> str:
+        """The options after a checkpoint in a spec with which it plays as in evaluations."""
+        return ""
 
     @abstractmethod
     def write_policy(self, folder: Path) -> None:
@@ -112,6 +112,8 @@ class Trainer(ABC):
             "iteration": self.iteration,
             "seconds": round(self.seconds, 3),
         }
+        if self.options:
+            info["options"] = self.options
         if isinstance(self.config, RewardedRun):
             info["reward"] = self.config.reward.model_dump()
         return info

@@ -16,6 +16,7 @@ from patchwork_env.agents.patchwork.champion.agent import ValueAgent
 from patchwork_env.agents.patchwork.greedy import GreedyBuffers, choose_noisily, new_greedy_buffers
 from patchwork_env.agents.patchwork.value import features
 from patchwork_env.agents.patchwork.value.expansion import (
+    TO_WIN,
     Expansion,
     Payoffs,
     best_action,
@@ -67,18 +68,18 @@ class PatchworkValue(learner.ValueGame):
     no_positions = learner.Positions(empty_states(0), np.empty((0, OUTPUTS), np.float32))
 
     def __init__(self, config: TdConfig) -> None:
-        self._config, reward = config, config.reward
-        self._margin = reward.margin / reward.margin_scale
+        self._config = config
 
     def new_module(self) -> PatchworkValueModule:
         return PatchworkValueModule(new_weights(self._config.seed))
 
     def agent(self, weights: Weights, name: str) -> Agent:
-        return ValueAgent(weights, Payoffs(self._config.reward.outcome, self._margin), name)
+        return ValueAgent(weights, TO_WIN, name)
 
     def play(self, weights: Weights, progress: float, streams: Streams) -> learner.Played:
         config, shape, streams = self._config.td, (len(streams), MAX_TURNS), streams.copy()
-        payoffs = Payoffs(self._config.reward.outcome, self._margin, config.rival_weight)
+        reward = self._config.reward
+        payoffs = Payoffs(reward.outcome, reward.margin / reward.margin_scale, config.rival_weight)
         games = Episodes(
             streams,
             begin_games(RULES, streams, **self._config.training_options),

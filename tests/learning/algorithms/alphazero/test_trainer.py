@@ -70,7 +70,7 @@ def test_nothing_is_learned_from_no_examples_and_divergence_is_noticed(trainer):
 def test_the_policy_plays_with_a_search_for_the_reward_of_the_run(config, tmp_path):
     trainer = make_trainer(load_config(config, ["reward={outcome: 0.5, margin: 2, margin_cut: 3}"]))
     trainer.write_policy(tmp_path)
-    game, loaded = Game(seed=3), agents.load(f"{tmp_path}:simulations=8")
+    game, loaded = Game(seed=3), agents.load(f"{tmp_path}{trainer.options}")
     assert loaded.act(game) in game.legal_actions()
     assert vars(loaded.dynamics) == vars(trainer.agent().dynamics)
     assert loaded.dynamics.value_range == 2 * (0.5 + 2 * 3)
