@@ -34,25 +34,13 @@ def drag(page, *places):
 
 def wait_for_turn(page, player):
     """Waits until it is a player's turn; False if the game is over."""
-    page.wait_for_function(
-        """player => {
-          const { over, currentPlayer } = document.querySelector('[data-role="status"]').dataset;
-          return over === "true" || currentPlayer === String(player);
-        }""",
-        arg=player,
-    )
+    page.wait_for_selector(f'[data-role="status"]:is([data-over="true"], [data-current-player="{player}"])')
     return bool(role(page, "status").get_attribute("data-over") == "false")
 
 
 def wait_for_move(page, num_moves):
     """Waits until the page shows more moves than so many."""
-    page.wait_for_function(
-        """before => {
-          const [, moves = ""] = window.game.notation().split("\\n");
-          return moves.split(" ").filter(Boolean).length > before;
-        }""",
-        arg=num_moves,
-    )
+    page.wait_for_function("before => window.game.page.session.ply > before", arg=num_moves)
 
 
 def play_with_pointer(page, game, action, *, touch):

@@ -14,13 +14,8 @@ ALONE = "?game=nmbr9&players=1&seed=7"
 
 def wait_for(page, num_moves):
     """Waits until the page has got so far, and somebody at the page is to move or the game is over."""
-    page.wait_for_function(
-        """moves => {
-          const { session } = window.game.page;
-          return session.ply >= moves && (session.position.over || session.mayMove);
-        }""",
-        arg=num_moves,
-    )
+    is_there = "({ ply, position, mayMove }) => ply >= moves && (position.over || mayMove)"
+    page.wait_for_function(f"moves => ({is_there})(window.game.page.session)", arg=num_moves)
 
 
 def play(page, game, action, by):
@@ -118,6 +113,17 @@ def test_cards_that_are_hidden_stay_hidden(open_page):
     page = open_page(f"{ALONE}&order=known")
     digits = [int(text) for text in page.locator(".upcoming li").all_inner_texts()]
     assert digits == list(Game(seed=7).deck[1:])
+
+
+def test_in_free_order_only_those_play_who_choose_digits(open_page):
+    page = open_page("?game=nmbr9&players=2&order=free&opponent=partner:level=1")
+    assert page.evaluate("window.game.page.session.seats.map(({ kind }) => kind)") == ["person", "person"]
+    page.evaluate("window.game.page.play(window.game.page.session.position.legal[0])")
+    wait_for(page, 1)
+    assert not any(role(page, name).is_enabled() for name in ("hint", "review"))
+    assert not any(role(page, f"show-{name}").is_visible() for name in ("evaluation", "lines"))
+    page.keyboard.press("n")
+    assert page.locator("select[name=opponent]").input_value() == "greedy"
 
 
 def test_the_rules_open_in_the_language_and_at_the_game(open_page):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,21 +17,16 @@ pytestmark = pytest.mark.browser
 SITE = Path(__file__).parents[2] / "site"
 
 
-class Place(NamedTuple):
-    """The folder that ``make site`` writes, on a port of its own and below a path."""
-
-    address: str
-    server: Any
-
-
 @pytest.fixture
 def site(tmp_path):
+    """A server of the folder that ``make site`` writes, below a path."""
     if not (SITE / "index.html").exists():
         pytest.fail("there is no site to open: make site")
     (tmp_path / "some").mkdir()
     (tmp_path / "some" / "where").symlink_to(SITE)
     with folder_server(tmp_path) as server:
-        yield Place(f"{address_of(server)}some/where/", server)
+        server.address = f"{address_of(server)}some/where/"
+        yield server
 
 
 @pytest.mark.parametrize(
@@ -82,8 +76,8 @@ def test_an_analysis_goes_on(open_page, site, game):
 def test_without_a_network_after_the_first_visit(open_page, site):
     page = open_page("?game=patchwork&seed=7", at=site)
     page.evaluate("navigator.serviceWorker.ready.then(() => null)")
-    site.server.shutdown()
-    site.server.server_close()
+    site.shutdown()
+    site.server_close()
     page.goto(site.address + "?game=nmbr9&seed=3&lang=pl")
     page.wait_for_selector("[data-ready]", state="attached")
     assert page.evaluate("document.documentElement.lang") == "pl"

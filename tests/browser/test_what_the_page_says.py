@@ -129,6 +129,15 @@ def test_a_game_alone_has_help_when_it_is_over_and_another_one_from_the_other_se
     assert game_of(page) == game
 
 
+def test_a_game_of_the_other_kind_is_for_those_who_can_play_it_and_played_again_as_set_up(open_page):
+    page = open_page("?game=patchwork&opponent=champion:fast&seed=7")
+    page.evaluate("text => window.game.page.openText(text)", notation_after("nmbr9", None))
+    assert page.evaluate("window.game.page.session.seats.map(({ kind }) => kind)") == ["person", "person"]
+    role(page, "rematch").click()
+    page.wait_for_selector('[data-role="status"][data-over="false"]')
+    assert game_of(page).num_players == 2
+
+
 def test_moves_are_browsed_by_keys(open_page):
     page = open_page(f"?game=nmbr9&seat=both&lang=en#{quote(notation_after('nmbr9', None).strip())}")
     last = page.evaluate("window.game.page.session.ply")

@@ -6,6 +6,7 @@
 
 import { PageError } from "./errors.js";
 import { LANGUAGES, knownLanguage } from "./language.js";
+import { plays } from "./players.js";
 import { PERSON, agentSeat } from "./session.js";
 import { recallInTab, rememberInTab } from "./storage.js";
 import { gameNames, loadView } from "./view.js";
@@ -118,16 +119,17 @@ export function addressOf(choices, notation) {
 }
 
 /**
- * The seats that choices describe.
- * @param {{opponent?: string, second?: string, seat?: string}} choices
+ * The seats that choices describe; a person instead of an agent that does not play in the order.
+ * @param {{opponent?: string, second?: string, seat?: string, order?: string}} choices
  * @returns {(numPlayers: number) => import("./session.js").Seat[]}
  */
-export function seatsOf({ opponent, second, seat = "0" }) {
+export function seatsOf({ opponent, second, seat = "0", order }) {
   return (numPlayers) =>
     numPlayers === 1 && seat !== "none"
       ? [PERSON]
       : Array.from({ length: numPlayers }, (_, player) => {
-          if (!opponent || seat === "both" || seat === String(player)) return PERSON;
-          return agentSeat(seat === "none" && player % 2 === 1 ? second || opponent : opponent);
+          if (!opponent || seat === "both" || Number(seat) % numPlayers === player) return PERSON;
+          const agent = seat === "none" && player % 2 === 1 ? second || opponent : opponent;
+          return plays(agent, order) ? agentSeat(agent) : PERSON;
         });
 }

@@ -1,5 +1,6 @@
 /** The buttons around the board, and the keys. */
 
+import { isAnalysed } from "./analysis/search.js";
 import { setAttribute } from "./elements.js";
 import { language, languageEvents } from "./language.js";
 import { askHint } from "./hint.js";
@@ -26,7 +27,7 @@ export function mountControls(app) {
   app.addEventListener("shown", () => {
     button("undo").disabled = session.undoPly === null;
     button("redo").disabled = session.redoPly === null;
-    button("hint").disabled = !session.mayMove;
+    button("hint").disabled = !session.mayMove || !isAnalysed(app.choices);
     button("leave").hidden = button("adopt").hidden = !session.exploring;
   });
   const linkRules = () => {

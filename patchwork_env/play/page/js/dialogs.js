@@ -13,7 +13,7 @@ import { t, translate } from "./language.js";
 export function openDialog(title, content, { className = "" } = {}) {
   const dialog = element(
     "dialog",
-    { class: `dialog ${className}`, "aria-labelledby": "dialog-title" },
+    { class: `dialog ${className}`, closedby: "any", "aria-labelledby": "dialog-title" },
     element(
       "header",
       { class: "dialog-head" },
@@ -23,9 +23,6 @@ export function openDialog(title, content, { className = "" } = {}) {
     content,
   );
   dialog.addEventListener("close", () => dialog.remove());
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  });
   document.body.append(dialog);
   translate(dialog);
   dialog.showModal();

@@ -12,7 +12,6 @@ let asking = null;
 export async function askHint(app) {
   asking?.abort();
   const { session, backend, view } = app;
-  if (!session.mayMove) return;
   const { signal } = (asking = new AbortController());
   const { notation, position } = session;
   const wait = app.notify({ text: t("hint.looking"), kind: "wait" });

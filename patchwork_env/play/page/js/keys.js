@@ -2,7 +2,6 @@
 
 import { openDialog } from "./dialogs.js";
 import { element } from "./elements.js";
-import { askHint } from "./hint.js";
 import { t } from "./language.js";
 import { recall, remember } from "./storage.js";
 
@@ -14,7 +13,7 @@ export function mountKeys(app, { newGame, share }) {
   const actions = {
     u: () => app.session.undo(),
     y: () => app.session.redo(),
-    h: () => askHint(app),
+    h: () => document.querySelector('[data-role="hint"]').click(),
     n: newGame,
     s: share,
     "?": () => showKeys(app),
@@ -23,12 +22,22 @@ export function mountKeys(app, { newGame, share }) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target))
       return;
-    if (event.key.length === 1 && event.key !== " " && !areCharactersKeys()) return;
-    const run = actions[event.key];
+    const { target, shiftKey } = event;
+    const key = latin(event);
+    if (key.length === 1 && key !== " " && !areCharactersKeys()) return;
+    const run = actions[key];
     if (run) run();
-    else if (!app.view?.key(event) && !browse(app.session, event.key)) return;
+    else if (!app.view?.key({ key, shiftKey, target }) && !browse(app.session, key)) return;
     event.preventDefault();
   });
+}
+
+const SIGNS = { Period: ".", Comma: ",", BracketLeft: "[", BracketRight: "]", Slash: "?" };
+
+/** A key by its place on an English keyboard, if the present one writes another script. */
+function latin({ key, code }) {
+  if (key <= "~") return key;
+  return SIGNS[code] ?? /^(?:Key|Digit)(.)$/.exec(code)?.[1].toLowerCase() ?? key;
 }
 
 /** Goes to another move; with arrows only if no piece is in hand. @returns {boolean} whether the key was used */

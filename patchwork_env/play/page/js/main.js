@@ -32,6 +32,7 @@ class Page extends EventTarget {
   #agents = {};
   #isSafe = true;
   #offer = null;
+  #wanted = null;
 
   constructor(backend) {
     super();
@@ -79,9 +80,10 @@ class Page extends EventTarget {
 
   async play(move) {
     const { notation } = this.session;
+    this.#wanted = { notation, move }; // instead of a move that still waits for a lost server
     try {
-      const isWanted = () => this.session.notation === notation;
-      return Boolean(await this.patiently(() => this.session.play(move), isWanted));
+      const isWanted = () => [this.session, this.#wanted].every((each) => each.notation === notation);
+      return Boolean(await this.patiently(() => this.session.play(this.#wanted.move), isWanted));
     } catch (error) {
       this.fail(error);
       return false;
@@ -129,8 +131,12 @@ class Page extends EventTarget {
     const turn = ++this.#opening;
     const chosen = { ...choices };
     const [opened, ...beside] = lines.length ? await this.#read(lines) : [await this.#begin(chosen)];
-    const { game } = opened.positions[0];
+    const { game, state } = opened.positions[0];
     const view = await loadView(game);
+    for (const { name, options } of view.setUp) if (options) chosen[name] = String(state[name]);
+    for (const name of ["opponent", "second"]) // those of another game may not play this one
+      if (chosen[name] && chosen.game !== game)
+        await this.checkAgent(game, chosen[name]).catch(() => delete chosen[name]);
     if (turn !== this.#opening) return;
     this.#mount(game, view);
     if (chosen.seat === "random") chosen.seat = String(Math.floor(Math.random() * opened.positions[0].scores.length));
@@ -152,8 +158,8 @@ class Page extends EventTarget {
   /** Opens a game from a text, to continue it with the present players. */
   openText(text) {
     if (!text.trim()) throw new PageError("empty");
-    const { opponent, second, seat } = this.choices;
-    return this.open({ opponent, second, seat }, { lines: [text.trim()] });
+    const { game, opponent, second, seat } = this.choices;
+    return this.open({ game, opponent, second, seat }, { lines: [text.trim()] });
   }
 
   /** Keeps the present game, after another one could not be opened. */

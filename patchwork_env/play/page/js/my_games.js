@@ -1,6 +1,7 @@
 /** The dialog of the user's games: players, time and result; each can be continued and reviewed. */
 
 import { seatsOf } from "./address.js";
+import { isAnalysed } from "./analysis/search.js";
 import { openDialog } from "./dialogs.js";
 import { button, element } from "./elements.js";
 import { errorNodes } from "./errors.js";
@@ -45,7 +46,11 @@ function row(app, kept, open) {
       element("time", { datetime: new Date(kept.changed).toISOString() }, when.format(kept.changed)),
     ),
     button(
-      { "data-role": "review-game", onclick: () => open(kept, () => app.review()) },
+      {
+        "data-role": "review-game",
+        disabled: !isAnalysed(kept.choices),
+        onclick: () => open(kept, () => app.review()),
+      },
       t("controls.review"),
     ),
     button(

@@ -5,7 +5,7 @@ import { button, element } from "./elements.js";
 import { errorNodes } from "./errors.js";
 import { t } from "./language.js";
 import { showMyGames } from "./my_games.js";
-import { agentName } from "./players.js";
+import { agentName, plays } from "./players.js";
 import { hasSound, setSound } from "./sound.js";
 import { recall, remember } from "./storage.js";
 import { gameNames, loadView } from "./view.js";
@@ -139,9 +139,15 @@ const isSolo = (form) => form.elements.players?.value === "1";
 
 /** Shows the questions that apply to the answers so far. */
 function showRelated(form) {
-  const { opponent, seat, second } = form.elements;
+  const { opponent, seat, second, order } = form.elements;
+  for (const { options, selectedOptions } of [opponent, second]) {
+    for (const option of options) option.disabled = !plays(option.value, order?.value);
+    if (selectedOptions[0].disabled) [...options].find(({ disabled }) => !disabled).selected = true;
+  }
   const show = (name, shown) => {
-    form.querySelector(`[data-field="${name}"]`).hidden = !shown;
+    const field = form.querySelector(`[data-field="${name}"]`);
+    field.hidden = !shown;
+    if (name.endsWith("-spec")) field.control.required = shown;
   };
   const watching = opponent.value !== NOBODY && seat.value === "none";
   const meeting = watching || !isSolo(form);

@@ -16,6 +16,9 @@ export function agentName(spec) {
   return spec;
 }
 
+/** Whether an agent can play in an order of NMBR 9; the champion and its levels do not choose digits. */
+export const plays = (spec, order) => order !== "free" || !/^(partner|nmbr9_champion)\b/.test(spec);
+
 /** Whether exactly one person plays. */
 export const isAlone = (session) => session.seats.filter((seat) => seat.kind === "person").length === 1;
 

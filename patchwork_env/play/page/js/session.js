@@ -14,9 +14,6 @@
 
 import { compose, hash, headerOf } from "./notation.js";
 
-/** Older variations are dropped. */
-const MOST_VARIATIONS = 15;
-
 /** @typedef {{kind: "person"}|{kind: "agent", spec: string}} Seat */
 
 export const PERSON = Object.freeze({ kind: "person" });
@@ -30,6 +27,7 @@ export class Session extends EventTarget {
   #left = 0;
   #beside = [];
   #busy = false;
+  #analysing = false;
 
   /** @param {import("./backend.js").Backend} backend */
   constructor(backend) {
@@ -48,8 +46,17 @@ export class Session extends EventTarget {
     /** The number of moves that the game had when it was opened. */
     this.foreign = 0;
     this.exploring = false;
-    /** Whether analysis is on: a move from an earlier position then starts a variation. */
-    this.analysing = false;
+  }
+
+  /** Whether analysis is on: the user may then move in an earlier position, which starts a variation. */
+  get analysing() {
+    return this.#analysing;
+  }
+
+  set analysing(analysing) {
+    if (analysing === this.#analysing) return;
+    this.#analysing = analysing;
+    if (this.ply < this.line.length - 1) this.#tell("change");
   }
 
   /** The position that is shown. */
@@ -179,7 +186,7 @@ export class Session extends EventTarget {
     const isContained = (line, at) =>
       beginsWith(this.#main, line) ||
       all.some((other, k) => k !== at && beginsWith(other, line) && (other.length > line.length || k > at));
-    this.#beside = all.filter((line, at) => !isContained(line, at)).slice(-MOST_VARIATIONS);
+    this.#beside = all.filter((line, at) => !isContained(line, at));
   }
 
   /** Whether a move now starts a variation. */

@@ -20,7 +20,8 @@ export class Turns extends EventTarget {
     /** The speed of two agents who play each other: "slow", "medium" or "fast". */
     this.speed = "medium";
     this.paused = false;
-    for (const event of ["open", "change"]) app.session.addEventListener(event, () => this.next());
+    app.session.addEventListener("open", () => this.pause(false));
+    app.session.addEventListener("change", () => this.next());
   }
 
   /** Whether an agent is being asked. */

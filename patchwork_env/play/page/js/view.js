@@ -19,7 +19,7 @@
  *   may have changed. `app.mayMove()` tells whether the user may take a piece
  * @property {(words: string[]) => void} preview draws moves from the position shown as ghosts, for hints and
  *   lines of analysis; the first is emphasised, and `[]` removes them
- * @property {(event: KeyboardEvent) => boolean} key handles a key outside of text fields; true if it was used
+ * @property {(pressed: {key: string, shiftKey: boolean, target: Element}) => boolean} key handles a key outside of text fields; true if it was used
  * @property {(position: Position) => string} describe the last move as a sentence, for the status and for
  *   screen readers ("Blue buys patch 12 and places it at d5.")
  * @property {(position: Position) => string} moveLabel a move without the player. Also for a move that was not

@@ -14,12 +14,12 @@ import { reportHtml, reportText } from "./report.js";
 import { review } from "./review.js";
 import { ReviewPanel } from "./review_panel.js";
 import { Reviewing } from "./reviewing.js";
-import { Search } from "./search.js";
+import { isAnalysed, Search } from "./search.js";
 import { Variations } from "./variations.js";
 
 const FIRST_SETTINGS = { evaluation: true, lines: false };
-/** A single person has no help at the start of a game. */
-const WHILE_PLAYING = { evaluation: false, lines: false };
+/** At the start of a game of a single person, and of games that cannot be analysed. */
+const NO_HELP = { evaluation: false, lines: false };
 
 /**
  * Builds the panel in `root`; it also handles the review button of the toolbar.
@@ -35,7 +35,7 @@ class Panel {
   #root;
   #kept;
   #afterwards = { ...FIRST_SETTINGS, ...recall("analysis") };
-  #whilePlaying = { ...WHILE_PLAYING };
+  #whilePlaying = { ...NO_HELP };
   #settings = this.#afterwards;
   #isReviewing = false;
   #drawing = 0;
@@ -112,7 +112,7 @@ class Panel {
       if (this.#isReviewing && !this.reviewing.running && this.reviewing.isBehind) this.reviewing.run();
     });
     session.addEventListener("open", () => {
-      Object.assign(this.#whilePlaying, WHILE_PLAYING);
+      Object.assign(this.#whilePlaying, NO_HELP);
       this.#review(false);
     });
     this.reviewing.addEventListener("change", () => this.search.hold(this.reviewing.running));
@@ -127,9 +127,9 @@ class Panel {
 
   /** Chooses the settings: those of a single person during a game hold for this game only. */
   #choose() {
-    const { session } = this.#app;
+    const { session, choices } = this.#app;
     const isPlaying = isAlone(session) && !session.main.at(-1).over;
-    const settings = isPlaying ? this.#whilePlaying : this.#afterwards;
+    const settings = !isAnalysed(choices) ? NO_HELP : isPlaying ? this.#whilePlaying : this.#afterwards;
     if (settings === this.#settings) return;
     this.#settings = settings;
     this.#apply();
@@ -139,8 +139,10 @@ class Panel {
     const { evaluation, lines } = this.#settings;
     this.#app.session.analysing = lines || this.#isReviewing;
     setAttribute(this.#root, "data-looking", lines || this.#isReviewing);
-    for (const [name, button] of Object.entries(this.toggles))
+    for (const [name, button] of Object.entries(this.toggles)) {
+      button.hidden = this.#settings === NO_HELP;
       button.setAttribute("aria-pressed", String(this.#settings[name]));
+    }
     this.search.set(lines ? "deep" : evaluation || this.#isReviewing ? "quick" : "none");
     this.#draw();
   }
@@ -170,7 +172,7 @@ class Panel {
 
   #drawNow() {
     this.#drawing = 0;
-    const { session, view } = this.#app;
+    const { session, view, choices } = this.#app;
     if (!session.position || !view) return;
     const { evaluation, lines } = this.#settings;
     const analysis = this.#kept.of(session.notation);
@@ -185,7 +187,7 @@ class Panel {
     this.result.element.hidden = !this.#isReviewing;
     if (this.#isReviewing) this.result.show(reviewed, this.reviewing);
     setAttribute(this.reviewButton, "aria-pressed", String(this.#isReviewing));
-    this.reviewButton.disabled = session.main.length < 2;
+    this.reviewButton.disabled = session.main.length < 2 || !isAnalysed(choices);
     this.#markMoves(reviewed);
   }
 

@@ -8,6 +8,7 @@ export class Reviewing extends EventTarget {
   #app;
   #kept;
   #stopping = null;
+  #notation = "";
 
   /**
    * @param {import("../view.js").App} app
@@ -27,10 +28,9 @@ export class Reviewing extends EventTarget {
     return this.#stopping !== null;
   }
 
-  /** Whether the game has continued since the last run. */
+  /** Whether the game has other moves than in the last run. */
   get isBehind() {
-    const { main } = this.#app.session;
-    return this.error === null && this.total > 0 && main.filter(({ over }) => !over).length > this.total;
+    return this.error === null && this.#app.session.mainNotation !== this.#notation;
   }
 
   stop() {
@@ -44,6 +44,7 @@ export class Reviewing extends EventTarget {
     this.stop();
     const { session } = this.#app;
     const { signal } = (this.#stopping = new AbortController());
+    this.#notation = session.mainNotation;
     const plies = session.main.filter(({ over }) => !over).map(({ ply }) => ply);
     Object.assign(this, { done: 0, total: plies.length, error: null });
     try {

@@ -5,10 +5,13 @@
 
 import { isAbort } from "../backend.js";
 import { errorText } from "../errors.js";
+import { plays } from "../players.js";
 import { progressText } from "../turns.js";
 
 /** The agents of brief searches, whose figures are reproducible. */
 export const QUICK = Object.freeze({ patchwork: "champion:fast", nmbr9: "nmbr9_champion:fast" });
+/** Whether positions of a game with these choices can be analysed. */
+export const isAnalysed = ({ game, order }) => plays(QUICK[game], order);
 /** The number of lines to request; in NMBR 9 enough to include most moves that are played. */
 export const LINES = Object.freeze({ patchwork: 5, nmbr9: 50 });
 /** The delay before a search, so that browsing does not start one for every position. */
@@ -73,7 +76,7 @@ export class Search extends EventTarget {
   #isWanted(notation) {
     if (this.mode === "none" || this.held || document.hidden || !notation || this.#app.session.position.over)
       return false;
-    return this.mode === "deep" ? !this.#finished.has(notation) : !this.#kept.of(notation);
+    return this.mode === "deep" ? !this.#finished.has(notation) : !this.#kept.of(notation)?.done;
   }
 
   #stop() {

@@ -6,7 +6,7 @@ import { STRIDE } from "./actions.js";
 
 /**
  * @param {import("./table.js").Table} table
- * @param {KeyboardEvent} event
+ * @param {{key: string, shiftKey: boolean, target: Element}} event
  * @returns {boolean} whether the key was used
  */
 export function handleKey(table, event) {
@@ -33,7 +33,7 @@ function withTile(table, event) {
       return true;
     case "Enter":
     case " ":
-      if (event.target.closest("button, a") || hand.anchor === null) return false;
+      if (event.target.closest("button, a, summary") || hand.anchor === null) return false;
       table.place();
       return true;
     default:

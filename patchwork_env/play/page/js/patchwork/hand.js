@@ -57,8 +57,8 @@ export class Hand extends EventTarget {
   take(slot) {
     if (!this.canTake(slot)) return false;
     const orientation = this.slot === slot ? this.orientation : this.#firstOrientation(slot);
-    Object.assign(this, { slot, patch: this.offered[slot], orientation });
-    this.#tell();
+    Object.assign(this, { slot, patch: this.offered[slot] });
+    this.#orient(orientation);
     return true;
   }
 
@@ -103,8 +103,9 @@ export class Hand extends EventTarget {
 
   /** Moves the ghost by rows and columns; without a ghost it starts at the first anchor that fits. */
   nudge(rows, columns) {
-    const [row, column] = placeOf(this.anchor ?? this.firstFit());
-    this.aim(this.#inside(row + rows, column + columns));
+    if (this.anchor === null) return this.aim(this.firstFit());
+    const [row, column] = placeOf(this.anchor);
+    return this.aim(this.#inside(row + rows, column + columns));
   }
 
   #inside(row, column) {

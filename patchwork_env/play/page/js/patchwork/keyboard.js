@@ -5,7 +5,7 @@ import { SIZE } from "./actions.js";
 
 /**
  * @param {import("./table.js").Table} table
- * @param {KeyboardEvent} event
+ * @param {{key: string, shiftKey: boolean, target: Element}} event
  * @returns {boolean} whether the key was used
  */
 export function handleKey(table, event) {
@@ -18,7 +18,7 @@ export function handleKey(table, event) {
 
 function withPiece(table, event) {
   const { hand } = table;
-  const onControl = event.target.closest("button, a") && !event.target.closest('[data-role="offer"]');
+  const onControl = event.target.closest("button, a, summary") && !event.target.closest('[data-role="offer"]');
   switch (event.key) {
     case "r":
     case "R":

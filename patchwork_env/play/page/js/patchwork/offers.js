@@ -39,7 +39,7 @@ export class Offers {
     this.#components = components;
     this.ontake = ontake;
     this.cards = element("div", { class: "offer-cards" });
-    this.rest = element("div", { class: "offer-rest", "aria-hidden": "true" });
+    this.rest = element("div", { class: "offer-rest" });
     this.element = element("div", { class: "offers", role: "group", dir: "ltr" }, this.cards, this.rest);
   }
 
@@ -63,10 +63,14 @@ export class Offers {
     this.rest.replaceChildren(
       ...circle
         .slice(NUM_OFFERED)
-        .map((patch) =>
+        .map((patch, index) =>
           element(
             "span",
-            { class: "offer-next" },
+            {
+              class: "offer-next",
+              role: "img",
+              "aria-label": priceText(this.#components.patches[patch], NUM_OFFERED + index),
+            },
             patchDrawing(patch, oriented(this.#components.patches[patch], 0)),
             this.#tag(patch),
           ),

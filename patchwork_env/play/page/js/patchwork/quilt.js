@@ -3,7 +3,7 @@
 import { element, setAttribute, svg } from "../elements.js";
 import { t } from "../language.js";
 import { onCellClick } from "../pointing.js";
-import { cellName, SIZE } from "./actions.js";
+import { cellName, SIZE, SPECIAL_PATCH } from "./actions.js";
 import { CELL, pieceOfCloth } from "./fabric.js";
 import { piecesOn } from "./pieces.js";
 
@@ -168,9 +168,8 @@ function gridLines() {
 }
 
 function cellText(cell, patch) {
-  const place = { cell: cellName(cell) };
-  if (patch < 0) return t("patchwork.cell.empty", place);
-  return patch < 33 ? t("patchwork.cell.patch", { ...place, patch }) : t("patchwork.cell.special", place);
+  const piece = patch < SPECIAL_PATCH ? "patch" : patch === SPECIAL_PATCH ? "special" : "covered";
+  return t(`patchwork.cell.${patch < 0 ? "empty" : piece}`, { cell: cellName(cell), patch });
 }
 
 const isLast = (piece, { patch, anchor }) =>

@@ -1,7 +1,7 @@
 /** The time track, drawn as a spiral. */
 
 import { element, svg } from "../elements.js";
-import { t } from "../language.js";
+import { number, t } from "../language.js";
 import { pieceOfCloth, sewingButton } from "./fabric.js";
 import { SPECIAL } from "./pieces.js";
 import { SPECIAL_PATCH } from "./actions.js";
@@ -47,6 +47,7 @@ export class Track {
    * @param {string[]} names of the players
    */
   show({ state, player }, names) {
+    const listed = (spaces) => spaces.map((space) => number(space)).join(", ") || "–";
     this.drawing.setAttribute(
       "aria-label",
       t("patchwork.track", {
@@ -54,6 +55,8 @@ export class Track {
         firstSpace: state.positions[0],
         second: names[1],
         secondSpace: state.positions[1],
+        incomes: listed(this.#components.track.income_spaces),
+        specials: listed(state.special_spaces),
       }),
     );
     this.#specials.replaceChildren(...state.special_spaces.map((space) => specialAt(space)));
