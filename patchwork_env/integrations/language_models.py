@@ -81,8 +81,11 @@ def _ask(complete: Complete, prompt: str, usage: Usage) -> str:
 
 def _read(game: BaseGame, answer: str, usage: Usage, most: int) -> tuple[int | None, str | None]:
     """Return the action of an answer, or else the reply to its request."""
-    if not is_request(answer):
+    try:
         return parse(game, answer), None
+    except IllegalActionError:
+        if not is_request(answer):
+            raise
     if usage.questions == most:
         raise ValueError(f"all {most} requests are used; the answer must be a move")
     reply = ask(game, answer)

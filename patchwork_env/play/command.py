@@ -57,12 +57,10 @@ def _game_of(options: argparse.Namespace, players: AgentPool) -> str:
 @contextmanager
 def report_compilations(announce: Callable[[Event], None], may_show: Callable[[], bool]) -> Iterator[None]:
     """Report every compilation within the block to the page, and on stderr once ``may_show`` is true."""
-    line, count = StatusLine(), 0
+    line = StatusLine()
 
     def note(message: str) -> None:
-        nonlocal count
-        count += 1
-        announce({"progress": message, "key": "compiling", "count": count})
+        announce({"progress": message, "key": "compiling"})
         if may_show():
             line.show(message)
 

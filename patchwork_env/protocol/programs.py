@@ -173,8 +173,8 @@ def leave(code: int) -> int:
 
     Such threads cannot be ended, and an interpreter that ends before them crashes.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
     end_all()
     if threading.active_count() > 1:
         os._exit(code)

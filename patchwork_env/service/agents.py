@@ -46,27 +46,24 @@ class AgentPool:
     def __init__(self, trusted: Collection[str] = (), option: str = "--opponent") -> None:
         self.trusted, self._option = tuple(dict.fromkeys(trusted)), option
         self._idle: list[tuple[str, Agent]] = []  # in the order of their last use
+        self._games: dict[str, Sequence[str]] = {}  # that the agents loaded so far play
         self._lock = threading.Lock()
 
     def listed(self, game: str) -> list[dict[str, Any]]:
-        """Return the agents that the page lists for a game, the trusted ones first.
+        """Return the agents that the page lists for a game, first the trusted ones that play it.
 
         Each has a ``spec`` and a ``kind``, ``"partner"`` or ``"champion"`` with a ``level``, or ``"other"``.
         """
-        names = agents.names(known_game(game))
-        offered: list[dict[str, Any]] = [{"spec": spec, "kind": "other"} for spec in self.trusted]
-        if PARTNER in names:
-            offered += [
-                {"spec": f"{PARTNER}:level={level}", "kind": PARTNER, "level": level}
-                for level in range(BEGINNER, CHAMPION + 1)
-            ]
-        offered += [
-            {"spec": champion_of(game, level), "kind": "champion", "level": level} for level in LEVELS
-        ]
+        names, levels = agents.names(known_game(game)), range(BEGINNER, CHAMPION + 1)
         others = [*_OTHERS, *(_LEARNED if find_spec("torch") else ())]
-        offered += [{"spec": _DEFAULTS.get(name, name), "kind": "other"} for name in others if name in names]
-        known = {entry["spec"]: entry for entry in reversed(offered)}
-        return [entry for entry in offered if known[entry["spec"]] is entry]
+        usual: list[dict[str, Any]] = [
+            *({"spec": f"{PARTNER}:level={level}", "kind": PARTNER, "level": level} for level in levels),
+            *({"spec": champion_of(game, level), "kind": "champion", "level": level} for level in LEVELS),
+            *({"spec": _DEFAULTS.get(name, name), "kind": "other"} for name in others if name in names),
+        ]
+        specs = [entry["spec"] for entry in usual]
+        further = [spec for spec in self.trusted if spec not in specs and game in self._games_of(spec)]
+        return [*({"spec": spec, "kind": "other"} for spec in further), *usual]
 
     def check(self, spec: str) -> str:
         """Return the spec; ValueError if it runs code or starts a download and the user did not name it."""
@@ -90,6 +87,7 @@ class AgentPool:
     def borrow(self, spec: str) -> Iterator[Agent]:
         """Yield an agent that no other request uses within the block; keep it unless the block raises."""
         agent = self._take(self.check(spec)) or (import_agent(spec) if is_import(spec) else agents.load(spec))
+        self._games[spec] = agent.games
         yield agent
         with self._lock:
             self._idle = [*self._idle, (spec, agent)][-_MOST_IDLE:]
@@ -121,6 +119,13 @@ class AgentPool:
         with self.borrow(spec) as agent:
             agent.check_game(rules_of(game.state).name)
             yield agent
+
+    def _games_of(self, spec: str) -> Sequence[str]:
+        """Return the games that an agent plays; none if it cannot be loaded."""
+        if spec not in self._games:
+            with suppress(Exception), self.borrow(spec):
+                pass
+        return self._games.get(spec, ())
 
     def _take(self, spec: str) -> Agent | None:
         with self._lock:
@@ -166,19 +171,15 @@ def _by_win(game: BaseGame, lines: Sequence[analysis.Line], symmetric: Mapping[i
         margin = float(line.margin if is_first else -line.margin) if line.certain else None
         others = [action for action in symmetric.get(line.action, ()) if action != line.action]
         alike = [game.move_text(action) for action in others]
-        shown.append({**_line(game, line, line.variation, win, margin, None), "alike": alike})
+        described = _line(game, line, line.variation, win=win, margin=margin, scores=None)
+        shown.append({**described, "alike": alike})
     return {"win": shown[0]["win"], "margin": shown[0]["margin"], "scores": None, "lines": shown}
 
 
 def _line(
-    game: BaseGame,
-    line: analysis.Line | analysis.ScoreLine,
-    variation: Sequence[int],
-    win: float | None,
-    margin: float | None,
-    scores: list[float] | None,
+    game: BaseGame, line: analysis.Line | analysis.ScoreLine, variation: Sequence[int], **figures: Any
 ) -> Entry:
-    """Describe a move, its evaluation, and its variation with the players who move."""
+    """Describe a move, its figures, and its variation with the players who move."""
     words = analysis.variation_words(game, variation)
     position, movers = game.clone(), []
     for action in variation:
@@ -187,9 +188,7 @@ def _line(
     return {
         "action": int(line.action),
         "word": words[0],
-        "win": win,
-        "margin": margin,
-        "scores": scores,
+        **figures,
         "visits": int(line.visits),
         "exact": bool(line.exact),
         "line": list(words),
@@ -204,5 +203,5 @@ def _by_score(game: BaseGame, agent: analysis.Scorer, lines: Sequence[analysis.S
         scores = [*expected]
         scores[game.current_player] = line.score
         margin = scores[0] - max(scores[1:]) if len(scores) > 1 else None
-        shown.append(_line(game, line, [line.action], None, margin, scores))
+        shown.append(_line(game, line, [line.action], win=None, margin=margin, scores=scores))
     return {"win": None, "margin": shown[0]["margin"], "scores": shown[0]["scores"], "lines": shown}

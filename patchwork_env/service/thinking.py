@@ -18,7 +18,7 @@ from patchwork_env.core.messages import check_fields, error_of, reason_of
 from patchwork_env.core.names import short_repr
 from patchwork_env.games import rules_of
 from patchwork_env.service import fields
-from patchwork_env.service.agents import ANALYSIS, AgentPool, analyses_of, champion_of
+from patchwork_env.service.agents import ANALYSIS, PARTNER, AgentPool, analyses_of, champion_of
 from patchwork_env.service.positions import GAMES, new_game, positions_of
 
 Event = dict[str, Any]
@@ -147,7 +147,7 @@ class Thinking:
             beginning = new_game(game, {"seed": 0})
             positions_of(beginning)
             self.streams.wait_for_pause()
-            self._agents.choice(beginning, self._agents.listed(game)[0]["spec"], 0)
+            self._agents.choice(beginning, [*self._agents.trusted, f"{PARTNER}:level=1"][0], 0)
             self.streams.wait_for_pause()
             with self._agents.borrow(champion_of(game, ANALYSIS)) as agent:
                 next(analyses_of(beginning, agent, 1))

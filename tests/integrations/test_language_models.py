@@ -59,9 +59,9 @@ def test_whole_games_are_played_from_the_prompts_alone(game):
 
 
 def test_questions_are_answered_and_counted():
-    model, prompts = scripted(
-        "answer: placements of patch 25 row 9", "Let me see.\nanswer: placements of patch 12", "12/0@a1"
-    )
+    last = "answer: 12/0@a1\nPlacements in a corner leave no gap."
+    asked = "answer: placements of patch 25 row 9", "Let me see.\nanswer: placements of patch 12"
+    model, prompts = scripted(*asked, last)
     game = Game(seed=7)
     (action,), usage = TextAgent(model).act_and_count(game.state)
     assert game.move_text(action) == "12/0@a1"

@@ -131,6 +131,8 @@ def test_all_programs_end_with_the_process(monkeypatch):
         assert [stream.write("said") for stream in streams] == [4, 4]
         assert (programs.leave(7), codes) == (7, expected)
     assert [stream.buffer.getvalue() for stream in streams] == [b"saidsaid"] * 2
+    monkeypatch.setattr("sys.stdout", None)  # as after own_streams, if the standard error stream is closed
+    assert programs.leave(7) == 7
     assert all(client._program._process.returncode is not None for client in clients)
     assert all(client._program._reads_errors.daemon for client in clients)
 

@@ -114,11 +114,10 @@ def test_whole_games_are_asked_about_at_once():
 
 
 def test_a_seed_repeats_a_choice():
-    def chosen(seed):
-        return str(only({"id": "a", "method": "choose", "agent": "random", "seed": seed, **NEW})["move"])
-
-    assert [chosen(seed) for seed in (1, 2, 3)] == [chosen(seed) for seed in (1, 2, 3)]
-    assert chosen(1) == GAME.move_text(agents.load("random", seed=1).act(GAME))
+    query = {"id": "a", "method": "choose", "agent": "random", **NEW}
+    chosen = [only({**query, "seed": seed})["move"] for seed in (1, 2, 3, 1, 2, 3)]
+    assert chosen[:3] == chosen[3:]
+    assert chosen[0] == GAME.move_text(agents.load("random", seed=1).act(GAME))
 
 
 def test_an_analysis_has_as_many_lines_as_were_asked_for():
@@ -240,8 +239,7 @@ def new_engine(request):
     """Makes engines whose agents stop at the end of a test."""
 
     def make(threads):
-        players = AgentPool([f"{ODD}:endless", f"{ODD}:hangs"])
-        engine = Engine(players, answers := Answers(), threads=threads)
+        engine = Engine(AgentPool([f"{ODD}:endless", f"{ODD}:hangs"]), answers := Answers(), threads=threads)
         request.addfinalizer(engine.close)
         return engine, answers
 

@@ -169,10 +169,12 @@ def test_an_analysis_ends_with_its_reader():
 
 @pytest.mark.parametrize("game", ["patchwork", "nmbr9"])
 def test_the_listed_agents_can_be_loaded(game):
-    listed = AgentPool(["greedy"]).listed(game)
+    own = ["partner:level=3", "greedy", "gredy", "uct:simulations=2", "nmbr9_champion:nodes=9"]
+    listed, usual = AgentPool(own).listed(game), AgentPool().listed(game)
     specs = [entry["spec"] for entry in listed]
     assert len(set(specs)) == len(specs)
-    assert listed[0] == {"spec": "greedy", "kind": "other"}
+    first = own[3:] if game == "nmbr9" else own[3:4]
+    assert listed == [{"spec": spec, "kind": "other"} for spec in first] + usual
     levels = [entry["level"] for entry in listed if entry["kind"] in ("partner", "champion")]
     assert levels == [1, 2, 3, 4, 5, *LEVELS]
     assert {"random", "uct:seconds=1"} < set(specs)

@@ -1,13 +1,14 @@
 /** Keeps the whole site, so that it plays without a network; a new version replaces the one before. */
 
-const VERSION = "patchwork-{version}";
+const OWN = `patchwork-${self.registration.scope} `; // other copies of the site may share the origin
+const VERSION = `${OWN}{version}`;
 const FILES = ["{files}"];
 
 self.addEventListener("install", (event) => {
   event.waitUntil(
     caches
       .open(VERSION)
-      .then((kept) => kept.addAll(FILES))
+      .then((kept) => kept.addAll(FILES.map((file) => new Request(file, { cache: "reload" }))))
       .then(() => self.skipWaiting()),
   );
 });
@@ -22,7 +23,7 @@ self.addEventListener("fetch", (event) => {
 
 async function forgetOthers() {
   const names = await caches.keys();
-  const others = names.filter((name) => name.startsWith("patchwork-") && name !== VERSION);
+  const others = names.filter((name) => name.startsWith(OWN) && name !== VERSION);
   await Promise.all(others.map((name) => caches.delete(name)));
 }
 

@@ -55,13 +55,13 @@ class Table:
 
     game: BaseGame  # replaced by another object after every move
     opponent: str | None = None  # the agent that plays all other seats
-    seat: int = 0  # of the client against an opponent
+    seat: int | None = None  # of the client; None for every seat
     seed: int | None = None  # of the opponent's random numbers
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the game is being changed
 
     def is_clients_move(self, game: BaseGame) -> bool:
         """Whether the client is to move in a game at this table."""
-        return not game.is_over and (self.opponent is None or game.current_player == self.seat)
+        return not game.is_over and self.seat in (None, game.current_player)
 
 
 class Session:
@@ -120,7 +120,7 @@ class Session:
         check_between(seat, 0, first.num_players - 1, "seat")
         if opponent is not None:
             await asyncio.to_thread(self._agents.try_out, opponent, rules_of(first.state).name)
-        table = Table(first, opponent, seat, seed)
+        table = Table(first, opponent, None if opponent is None else seat, seed)
         table.game = await self._answered(table, first.clone())
         if len(self._tables) >= MOST_GAMES:
             raise ValueError(f"there are {MOST_GAMES} games already; end_game makes room")
@@ -139,7 +139,8 @@ class Session:
 
     async def ask(self, game_id: GameId, request: Annotated[Word, Field(description=_REQUESTS)]) -> str:
         """List legal moves, draw pieces, or show the rules."""
-        return ask(self.game(game_id), request)
+        table = self._table(game_id)
+        return ask(table.game, request, table.seat)
 
     async def play(
         self, game_id: GameId, move: Annotated[Word, Field(description="Such as '12/3@d5' or '7/3@-2,5'.")]
@@ -208,7 +209,7 @@ class Session:
 
     async def _answered(self, table: Table, game: BaseGame) -> BaseGame:
         """Return the game after the opponent's moves up to the client's next turn."""
-        if table.opponent is not None:
+        if table.opponent is not None and table.seat is not None:
             for turn in turns_of_others(game, table.seat):
                 seed = None if table.seed is None else seed_of_move(table.seed, turn)
                 choice = await self._choice(turn, table.opponent, seed)
@@ -264,7 +265,7 @@ def _continued(notation: str, options: dict[str, Any]) -> BaseGame:
 
 def _answers_text(table: Table, before: BaseGame) -> str:
     """Return the opponent's moves since ``before`` that the client may know."""
-    if table.opponent is None:
+    if table.seat is None:
         return ""
     answers = news(table.game, before.num_public_moves, table.seat)
     listed = "; ".join(f"player {player}: {word}" for player, word in answers)
@@ -272,9 +273,7 @@ def _answers_text(table: Table, before: BaseGame) -> str:
 
 
 def _position_text(table: Table) -> str:
-    game = table.game
-    reader = game.current_player if table.opponent is None else table.seat
-    return _paragraphs(describe(game, reader), moves_text(game))
+    return _paragraphs(describe(table.game, table.seat), moves_text(table.game))
 
 
 def _paragraphs(*parts: str) -> str:

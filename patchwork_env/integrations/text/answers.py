@@ -47,7 +47,7 @@ def _last_line(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text in lower case, without thoughts and Markdown, and with all marks as ``answer: …``."""
-    plain = _MARKDOWN.sub("", _THOUGHTS.sub("", text)).strip().lower()
+    plain = _MARKDOWN.sub("", _THOUGHTS.sub("", text).lower()).strip()
     return _ENCLOSED.sub(lambda found: _label(found[1] or found[2] or ""), _label_object(plain))
 
 
@@ -127,7 +127,7 @@ _FILLING = ("of", "in", "at", "on", "and")
 
 
 def is_request(text: str) -> bool:
-    """Whether an answer asks for something instead of moving."""
+    """Whether an answer that :func:`parse` refuses asks for something instead of moving."""
     return _find_answer(text, _REQUEST) is not None
 
 

@@ -130,12 +130,10 @@ class Episode:
         """Take a move or a request; ValueError if the episode has ended."""
         if self.has_ended:
             raise ValueError("the episode has ended; begin another one")
-        if is_request(text):
-            return self._request(text)
         try:
             action = parse(self._game, text)
         except IllegalActionError as error:
-            return self._mistake(f"{error}.")
+            return self._request(text) if is_request(text) else self._mistake(f"{error}.")
         return self._move(action)
 
     def _request(self, text: str) -> Reply:
@@ -203,6 +201,5 @@ def _require_offered(spec: str, game: str, players: AgentPool) -> None:
 
 
 def _others_text(others: tuple[tuple[int, str], ...]) -> list[str]:
-    if not others:
-        return []
-    return ["Then " + ", ".join(f"player {player} played {word}" for player, word in others) + "."]
+    listed = ", ".join(f"player {player} played {word}" for player, word in others)
+    return [f"Then {listed}."] if others else []

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
-import threading
 from types import SimpleNamespace
 
 import pytest
 
-from patchwork_env.agents import Agent
 from patchwork_env.integrations.mcp import session as sessions
 from patchwork_env.integrations.mcp.session import Session
 from patchwork_env.patchwork import Game
@@ -19,20 +17,7 @@ from tests.play import odd_agents
 
 FIRST = "patchwork-1"
 TOO_LONG = "seconds is 61: Input should be less than or equal to"
-release = threading.Event()
-
-
-class Hanging(Agent):
-    """An agent that thinks until it is released."""
-
-    name = "hanging"
-
-    def act(self, game):
-        release.wait(30)
-        return int(game.legal_actions()[0])
-
-
-TRUSTED = f"{__name__}:Hanging"
+TRUSTED, hanging = "tests.play.odd_agents:hangs", odd_agents.hanging
 
 
 @pytest.fixture
@@ -70,6 +55,11 @@ def test_games_go_on_from_their_notation(session):
     told = ask(session, "new_game", notation=game.notation(), opponent="greedy", seat=1)
     assert "You are player 1, against player 0" in told
     assert session.game(FIRST) == game
+    while not game.is_over:
+        game.play(int(game.legal_actions()[0]))
+    seat = 1 - game.current_player
+    ask(session, "new_game", notation=game.notation(), opponent="greedy", seat=seat)
+    assert f"You are player {seat}, " in ask(session, "ask", game_id="patchwork-2", request="position")
     with pytest.raises(ValueError, match="variant is '2014'; a game with a notation has its own variant"):
         ask(session, "new_game", notation=game.notation(), variant="2014")
 
@@ -154,11 +144,8 @@ def test_other_calls_are_answered_while_an_agent_thinks_and_cancelling_leaves_th
             await thinking
         return shown
 
-    try:
-        assert "player 0's move" in asyncio.run(both())
-        assert session.game(FIRST) == Game(seed=7)
-    finally:
-        release.set()
+    assert "player 0's move" in asyncio.run(both())
+    assert session.game(FIRST) == Game(seed=7)
 
 
 def test_an_analysis_ends_after_its_seconds(monkeypatch):
@@ -186,5 +173,4 @@ def test_cancelling_an_analysis_ends_its_search():
             await asyncio.wait_for(search, 0.05)
         return await asyncio.to_thread(odd_agents.closed.wait, 30)
 
-    odd_agents.closed.clear()
     assert asyncio.run(give_up())

@@ -74,7 +74,7 @@ def test_requests_take_no_turn_and_are_counted_up_to_a_move():
     refused = episode.answer("rules")
     assert (refused.kind, refused.reward, episode.mistakes_left) == ("refused", -0.1, 2)
     assert episode.game == before
-    episode.answer("+")
+    episode.answer("Move: +\nPosition and moves are clear.")
     assert (episode.requests_left, episode.mistakes_left) == (2, 3)
     assert begun(requests=0).answer("rules").kind == "refused"
 

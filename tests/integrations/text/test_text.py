@@ -75,7 +75,7 @@ def test_groups_and_pages_hold_each_legal_move_once(game):
 def test_each_word_is_read_as_the_move_it_names(game):
     for action in game.legal_actions().tolist()[::7]:
         word = game.move_text(action)
-        said = [word, f" `{word}` ", f"I think so.\n\n**Move: {word.replace(',', ', ')}**\n"]
+        said = [word, f" `{word}` ", f"I think so.\n\n**Move: {word.replace(',', ', ').upper()}**\n"]
         assert [text.parse(game, answer) for answer in said] == [action] * len(said)
 
 
@@ -281,7 +281,7 @@ JSON = '{"answer": "+", "reason": "no, better than +", "move": "12/0@a1"}'
         (f"**Final answer:**\n\n{MOVE}", MOVE),
         (f"Answer:\n```text\n{MOVE}\n```", MOVE),
         (f"Move: +\nNo, wait.\nMove: {MOVE}", MOVE),
-        (f"Move: {MOVE}\nThis leaves no gap.", MOVE),
+        (f"Move: {MOVE}\nPlacements near the corner leave no gap.", MOVE),
         (rf"The answer is $\boxed{{{MOVE}}}$", MOVE),
         (f"<answer>{MOVE}</answer>", MOVE),
         (f"It fits.\n<move>\n{MOVE}\n</move>", MOVE),
@@ -311,9 +311,8 @@ JSON = '{"answer": "+", "reason": "no, better than +", "move": "12/0@a1"}'
 )
 def test_only_a_marked_move_or_a_last_line_that_is_a_move_is_an_answer(said, move):
     game = Patchwork(seed=7)
-    if text.is_request(said):
-        assert move == "request"
-    elif move is None:
-        assert "is not an answer" in refusal(game, said)
-    else:
+    if move not in (None, "request"):
         assert game.move_text(text.parse(game, said)) == move
+    else:
+        assert "is not an answer" in refusal(game, said)
+        assert text.is_request(said) == (move == "request")

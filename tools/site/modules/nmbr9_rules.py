@@ -21,11 +21,6 @@ def shuffle() -> int:
     return 0
 
 
-def is_legal(action: int) -> int:
-    """Whether an action, any number, is legal."""
-    return int(engine.is_legal(memory().states, 0, action))
-
-
 def digit_to_place() -> int:
     """The digit of the tile to be placed in a game that is not over; 10 if one is to be chosen."""
     return engine.digit_to_place(memory().states, 0)
@@ -52,5 +47,5 @@ def choose_greedily() -> int:
 
 EXPORTS: tuple[Export, ...] = (
     *rules(memory, RULES.kernels),
-    *(new_game, shuffle, is_legal, digit_to_place, num_placed, count_supply, choose_greedily),
+    *(new_game, shuffle, digit_to_place, num_placed, count_supply, choose_greedily),
 )

@@ -16,7 +16,6 @@ from patchwork_env.agents.patchwork.champion.search import (
     reset_search,
 )
 from patchwork_env.agents.patchwork.placements import NO_ACTION, only_action
-from patchwork_env.agents.patchwork.value.expansion import expand
 from patchwork_env.core.compile import kernel
 from patchwork_env.patchwork import engine
 from patchwork_env.search.best_first import best_edge, is_solved
@@ -126,12 +125,6 @@ def list_line(k: int) -> int:
     return _list_best_play(here, edge["child"], 1)
 
 
-def appraise() -> int:
-    """Judges all legal actions by the value alone; returns their number."""
-    here = memory()
-    return expand(here.states, 0, here.evaluator.weights, here.expansion)
-
-
 @kernel
 def _list_best_play(here: Memory, node: int, length: int) -> int:
     """Continues from ``successor`` with forced moves and the best line below a node."""
@@ -159,5 +152,5 @@ def _play_forced(here: Memory, length: int) -> int:
 
 EXPORTS: tuple[Callable[..., float], ...] = (
     *(choose, begin_search, solve, put_solved, go_on, effort, is_finished, is_root_solved),
-    *(list_lines, read_root, list_line, appraise),
+    *(list_lines, read_root, list_line),
 )
