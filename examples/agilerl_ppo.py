@@ -116,6 +116,8 @@ def main() -> None:
     parser.add_argument("--opponent", default="random", help="the opponent of the agents (default: random)")
     parser.add_argument("--games", type=int, default=200, help="games per match at the end (default: 200)")
     options = parser.parse_args()
+    if options.games % 2:
+        parser.error(f"--games is {options.games}; it must be even: each circle is played from both seats")
     agent = train(options.steps, options.opponent)
     player = as_player(agent)
     for opponent in ("random", "greedy"):

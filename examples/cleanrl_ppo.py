@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -55,9 +56,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--num-envs", type=int, default=128, help="games at once")
     parser.add_argument("--learning-rate", type=float, default=1e-3, help="at first; it falls to a tenth")
     parser.add_argument("--games", type=int, default=1000, help="of the match at the end")
-    parser.add_argument("--out", help="a new folder for the policy, which is then an agent")
+    parser.add_argument("--out", type=Path, help="a new folder for the policy, which is then an agent")
     parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.out and args.out.exists():
+        parser.error(f"{args.out} exists already")
+    if args.games % 2:
+        parser.error(f"--games is {args.games}; it must be even: each circle is played from both seats")
+    return args
 
 
 @torch.no_grad()

@@ -47,8 +47,8 @@ def main() -> None:
 
 
 def play(name: str, seed: int, specs: tuple[str, ...]) -> list[Game]:
-    """Return all positions of a game between agents."""
-    players = [agents.load(spec, seed=seed + seat) for seat, spec in enumerate(specs)]
+    """Return all positions of a game between agents; with the game's seed one could repeat its cards."""
+    players = [agents.load(spec, seed=seed + number) for number, spec in enumerate(specs, 1)]
     game: Game = patchwork.Game(seed=seed)
     if name == "nmbr9":
         game = nmbr9.Game(seed=seed, players=len(specs))

@@ -28,7 +28,7 @@ def main() -> None:
 def answer(query: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of the answer to a query, without the id."""
     if query.get("method") != "choose":
-        return {"error": "this program only chooses moves", "field": "method"}
+        return {"error": "this program only chooses moves"}
     draw = random.Random(query.get("seed"))  # the same seed gives the same game
     return {"move": min(query["legal_moves"], key=lambda move: (cost(move), draw.random()))}
 

@@ -185,7 +185,8 @@ def new_learner(optimizer: Any, batch: int) -> Callable[..., tuple[Any, Any, jax
     @jax.jit
     def learn(params: Any, moments: Any, key: jax.Array, rollout: Samples) -> tuple[Any, Any, jax.Array]:
         flat: Samples = jax.tree.map(lambda array: array.reshape(-1, *array.shape[2:]), rollout)
-        order = jax.random.permutation(key, len(flat.value)).reshape(-1, batch)
+        order = jax.random.permutation(key, len(flat.value))
+        order = order[: len(order) // batch * batch].reshape(-1, batch)
 
         def update(carry: Any, rows: jax.Array) -> tuple[Any, jax.Array]:
             params, moments = carry
@@ -223,6 +224,8 @@ def main() -> None:
     parser.add_argument("--load", type=Path, help="weights to start with")
     parser.add_argument("--out", type=Path, help="a file for the weights")
     options = parser.parse_args()
+    if options.games % 2:
+        parser.error(f"--games is {options.games}; it must be even: each circle is played from both seats")
 
     key = jax.random.key(options.seed)
     state = jax.jit(jax.vmap(ENV.init))(jax.random.split(key, options.envs))

@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--opponent", default="greedy", help="in Patchwork (default: greedy)")
     parser.add_argument("--seed", type=int, default=7, help="of the game (default: 7)")
     arguments = parser.parse_args()
-    with nullcontext(arguments.url) if arguments.url else served(arguments.game) as url:
+    with nullcontext(arguments.url) if arguments.url else served(arguments.game, arguments.opponent) as url:
         play(url, arguments.seed, arguments.opponent)
 
 
@@ -90,9 +90,10 @@ def choose_tile(ask: Ask) -> str:
 
 
 @contextmanager
-def served(game: str) -> Iterator[str]:
+def served(game: str, opponent: str) -> Iterator[str]:
     """Yield the address of a server in a thread."""
-    server = uvicorn.Server(uvicorn.Config(create_app(game), log_level="error", timeout_graceful_shutdown=1))
+    app = create_app(game, opponents=[opponent])
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

@@ -86,13 +86,15 @@ def main() -> None:
     while len(study.get_trials(deepcopy=False)) < options.trials:
         # A trial whose loss diverges fails, and the others go on.
         study.optimize(lambda trial: train(trial, options), n_trials=1, catch=toolbox.DivergenceError)
+    if not study.get_trials(deepcopy=False, states=[optuna.trial.TrialState.COMPLETE]):
+        raise SystemExit(f"no trial is complete; go on with more --trials than {options.trials}")
     best = study.best_trial
     print(
         f"best of {options.trials}: trial {best.number}, {best.value:.1%} against {OPPONENT}, {best.params}"
     )
     print("The best of many trials was also lucky. Measure it again, on other circles:")
     policy = options.folder / "trials" / f"{best.number:03}" / "final"
-    print(f"  patchwork-env evaluate '{policy}' --against {OPPONENT} --games 1000 --seed 1")
+    print(f"  patchwork-env evaluate '{policy}' --against {OPPONENT} --games 1000")
 
 
 if __name__ == "__main__":

@@ -35,9 +35,11 @@ def test_writes_pictures_and_animation(run, capsys):
     assert "wins" in capsys.readouterr().out
 
 
-def test_draws_nmbr9(run, capsys):
+def test_draws_nmbr9(run, capsys, monkeypatch):
     from PIL import Image
 
+    load = draw_game.agents.load  # no agent gets the seed of the deck
+    monkeypatch.setattr(draw_game.agents, "load", lambda spec, seed: None if seed == 3 else load(spec, seed))
     out = run("--game", "nmbr9", "--seed", "3", "--players", "greedy", "random", *SMALL)
     with Image.open(out / "final.png") as picture, Image.open(out / "game.gif") as animation:
         assert picture.width == 200

@@ -17,9 +17,6 @@ def test_it_plays_matches(monkeypatch, capsys):
     said = run(monkeypatch, capsys, "--games", "2", "--against", "random")
     assert "scripted against random: 2 games, 1 circle" in said
     assert "illegal_answers=0, retries=0, fallbacks=0" in said
-
-
-def test_it_plays_matches_of_nmbr9(monkeypatch, capsys):
     said = run(monkeypatch, capsys, "--game", "nmbr9", "--games", "1", "--against", "random")
     assert "scripted against random: 1 game, 1 deck" in said
     assert "wins 100.0%" in said

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.jax
 
 
 def test_it_trains_saves_and_measures(start, tmp_path):
-    sizes = ["--envs", "4", "--turns", "8", "--simulations", "4", "--games", "2"]
+    sizes = ["--envs", "27", "--turns", "19", "--simulations", "4", "--games", "2"]  # 513 turns
     printed = start("mctx_alphazero.py", *sizes, "--minutes", "0.001", "--out", "weights")
     assert "iteration 1" in printed
     again = start("mctx_alphazero.py", *sizes, "--minutes", "0", "--load", "weights")

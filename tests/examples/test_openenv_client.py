@@ -8,7 +8,7 @@ pytestmark = pytest.mark.older
 
 
 def test_plays_patchwork(start):
-    said = start("openenv_client.py", "--opponent", "random")
+    said = start("openenv_client.py", "--opponent", "uct:simulations=2")  # which is not listed
     assert "You played " in said
     assert "The game is over, won by you" in said
     assert said.endswith("rewards 1\n")

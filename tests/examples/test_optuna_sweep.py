@@ -31,7 +31,9 @@ def test_a_second_start_goes_on_with_the_study(sweep, tmp_path, capsys):
     sweep(1)
     study = sweep(2)
     assert [trial.number for trial in study.trials] == [0, 1]
-    assert f"best of 2: trial {study.best_trial.number}, " in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"best of 2: trial {study.best_trial.number}, " in printed
+    assert printed.endswith(" --against greedy --games 1000\n")  # on the default seed: other circles
     for trial in study.trials:
         run = tmp_path / "sweep" / "trials" / f"{trial.number:03}"
         *early, last = evaluations_of(run)
@@ -56,3 +58,5 @@ def test_a_signal_ends_the_sweep_and_its_trial_has_failed(sweep, tmp_path, monke
         sweep(2)
     states = [trial.state.name for trial in example.open_study(tmp_path / "sweep").trials]
     assert states == ["FAIL"]
+    with pytest.raises(SystemExit, match="no trial is complete; go on with more --trials than 1"):
+        sweep(1)

@@ -1,5 +1,8 @@
 """The examples for other libraries: each trains, saves and measures."""
 
+import importlib
+import re
+
 import pytest
 import torch
 
@@ -19,6 +22,16 @@ EXAMPLES = {
 """The library that each needs, and its arguments."""
 MARKS = {None: pytest.mark.slow, "agilerl": pytest.mark.older, "ray": pytest.mark.older}
 WARNINGS = {"agilerl": "ignore", "ray": "ignore", "torchrl": "ignore:Creating :DeprecationWarning"}
+
+
+@pytest.mark.parametrize(
+    "words", ["cleanrl_ppo --out .", "cleanrl_ppo --games 75", "sb3_maskable_ppo --games 75"]
+)
+def test_what_would_be_lost_at_the_end_is_refused_at_once(words, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", words.split())
+    with pytest.raises(SystemExit):
+        importlib.import_module(f"examples.{words.split()[0]}").main()
+    assert re.search("error: . exists already|is 75; it must be even", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
