@@ -104,7 +104,7 @@ def player_of(spec: str) -> Player:
 
 @kernel
 def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams) -> int:
-    """Return the move that seems best among the first ``count``, or the first if none was tried."""
+    """Return the move that seems best among the first ``count``; those that were tried come first."""
     errors, tried = candidates.errors, candidates.tried
     deviation = habits.lapse if _happens(habits.lapses, streams) else habits.misjudging
     for group in range(len(errors)):
@@ -112,14 +112,16 @@ def decide(candidates: Candidates, count: int, habits: Habits, streams: Streams)
     for k in range(len(tried)):
         is_flipped = k % NUM_ORIENTATIONS >= _UNFLIPPED
         tried[k] = _happens(habits.flipping if is_flipped else habits.turning, streams)
-    best, most = candidates.actions[0], -math.inf
+    best, most = 0, -math.inf
     for k in range(count):
         seeming = candidates.values[k] + errors[candidates.groups[k]]
         seeming += habits.carelessness * _draw_error(streams)
         orientation = candidates.orientations[k]
-        if (orientation == NEVER_OVERLOOKED or tried[orientation]) and seeming > most:
-            best, most = candidates.actions[k], seeming
-    return int(best)
+        if orientation != NEVER_OVERLOOKED and not tried[orientation]:
+            seeming -= 1e6  # points, more than moves differ by
+        if seeming > most:
+            best, most = k, seeming
+    return int(candidates.actions[best])
 
 
 @kernel(inline=True)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from patchwork_env.agents import checkpoints, hub
 from patchwork_env.agents.checkpoints import CHECKPOINT_FILE
-from patchwork_env.agents.options import LEVELS, Reader
+from patchwork_env.agents.options import LEVELS, VALUE_OPTIONS, Reader
 from patchwork_env.core.checks import check_one_of, check_seed
 from patchwork_env.core.extras import from_extra
 from patchwork_env.core.names import nearest, short_repr
@@ -127,7 +127,7 @@ def register_checkpoint(
 
 
 def _add(key: str | tuple[str, str], entry: Entry) -> None:
-    if key in _entries:
+    if key in _entries or key in _shipped():
         raise ValueError(f"there is already an agent {key!r}")
     _entries[key] = entry
 
@@ -136,7 +136,7 @@ def named(name: str) -> Entry | None:
     """Return the entry of a name, also one of another package; None if there is none."""
     if not _NAME.fullmatch(name):
         return None
-    if name not in _entries and name in _entry_points():
+    if name not in _entries and name not in _shipped() and name in _entry_points():
         _load_entry_point(_entry_points()[name])
     return _entries.get(name)
 
@@ -184,6 +184,12 @@ def names(game: str | None = None) -> tuple[str, ...]:
     folder = checkpoints.SHIPPED_FOLDER
     shipped = (n for n in _shipped() if game is None or game == checkpoints.read_checkpoint(folder / n).game)
     return tuple(dict.fromkeys((*listed, *shipped, *(_entry_points() if game is None else ()))))
+
+
+def _known() -> list[str]:
+    """Return all names, also those that :func:`names` does not list."""
+    own = (key for key in _entries if isinstance(key, str) and _NAME.fullmatch(key))
+    return list(dict.fromkeys((*own, *_shipped(), *_entry_points())))
 
 
 def _shipped() -> list[str]:
@@ -271,6 +277,8 @@ def parse(spec: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
     if len(text) > MAX_SPEC_LENGTH:
         most = f"at most {MAX_SPEC_LENGTH} are allowed: {text[:40]!r}..."
         raise ValueError(f"the spec of an agent has {len(text)} characters; {most}")
+    if isinstance(spec, os.PathLike) and os.path.isdir(text):
+        text = os.path.join(os.curdir, text)  # not a name
     match = _SPEC.fullmatch(text)
     if match is None:
         raise ValueError(f"the spec of an agent is empty; allowed are {_what_exists()}")
@@ -312,19 +320,19 @@ def check_checkpoint(path: str) -> None:
         raise ValueError(f"{shown} is a file; a checkpoint is a folder with a {CHECKPOINT_FILE}")
     if os.sep in path or "/" in path:
         raise FileNotFoundError(f"there is no checkpoint at {shown}; allowed are {_what_exists()}")
-    name, _, word = path.rpartition(":")
-    if name in names() and word in LEVELS:
-        raise ValueError(f"the options of {_shown(path)} need the form {name}:level={word},option=value")
-    if name in names():
-        allowed = f"{', '.join(LEVELS)}{_hint(word, LEVELS)}"
-        raise ValueError(f"agent {name!r} has no level {_shown(word)}; levels of learned values: {allowed}")
+    name, colon, _ = path.partition(":")
+    if colon and name in _known():
+        options = _find(name)[0].options
+        levels = f"; levels: {', '.join(LEVELS)}" if options.get("level") is VALUE_OPTIONS["level"] else ""
+        allowed = f"{', '.join(options) or 'none'}{levels}"
+        raise ValueError(f"options of {shown} need the form {name}:key=value; those of {name!r}: {allowed}")
     if is_import(path):
         module, name = (_shown(word)[1:-1] for word in path.split(":"))
         raise ValueError(
             f"there is no agent {shown}; only commands take module:name, without options; in Python, give "
             f"what it names (from {module} import {name})"
         )
-    raise ValueError(f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, names())}")
+    raise ValueError(f"there is no agent {shown}; allowed are {_what_exists()}{_hint(path, _known())}")
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
@@ -338,7 +346,7 @@ def _shown(text: str) -> str:
 
 
 def _what_exists() -> str:
-    return ", ".join(map(repr, names())) + f" and paths of checkpoint folders, or {hub.FORM}"
+    return ", ".join(map(repr, _known())) + f" and paths of checkpoint folders, or {hub.FORM}"
 
 
 # --- specs that run code ----------------------------------------------------------------------------------
@@ -351,7 +359,7 @@ def is_import(text: str) -> bool:
     match = _IMPORTED.fullmatch(text)
     if match is None or _of_scheme(text) or hub.is_on_hub(text):
         return False
-    return match["module"] not in names()
+    return match["module"] not in _known()
 
 
 def runs_code(text: str) -> bool:

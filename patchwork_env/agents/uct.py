@@ -80,8 +80,9 @@ class UctAgent(DrawingAgent):
 
     def _search(self, rules: Rules, state: States, stream: Streams) -> int:
         work, kernels = self._work(rules), _kernels(rules)
-        work.root[0] = state[0]
+        work.root[0], before = state[0], stream.copy()
         kernels.determinize(work.root, 0, stream)
+        parts = _POSSIBILITIES if (stream != before).any() else 1  # the position may hide nothing
         count = int(kernels.list_actions(work.root, 0, work, stream))
         if count == 1:
             return int(work.actions[0])
@@ -92,7 +93,6 @@ class UctAgent(DrawingAgent):
             _plant(state, actions, work, kernels, stream.copy())
             simulate(stream.copy(), 1)
         visits, values = np.zeros(count, np.int64), np.zeros(count)
-        parts = _POSSIBILITIES if rules.has_hidden_information else 1
         began = perf_counter()
         for part in range(parts):
             _plant(state, actions, work, kernels, stream)

@@ -231,6 +231,12 @@ def test_budgets_are_kept_and_only_choices_are_searched(monkeypatch):
         tree = agent.workspace()["patchwork"].tree
         assert (tree.nodes[ROOT]["visits"], tree.nodes[ROOT]["count"], tree.sizes[0]) == (60, moves, 61)
         assert {*tree.edges["action"][:moves]} - {*legal[:moves]}, "moves are drawn from all legal ones"
+    hiding = nmbr9.Game(seed=1, players=2, order="known")
+    hiding.play(hiding.legal_actions()[0])
+    for position, visits in ((nmbr9.Game(seed=1), 2), (nmbr9.Game(seed=1, order="known"), 16), (hiding, 2)):
+        agent = UctAgent(1, simulations=16)
+        agent.act(position)
+        assert agent.workspace()["nmbr9"].tree.nodes[ROOT]["visits"] == visits, "only hidden ones get 8 trees"
     for blocked, is_searched in ((11, False), (10, True)):
         agent = UctAgent(1, simulations=9)
         agent.act(rules_of("row").game(seed=1, blocked=blocked))

@@ -58,8 +58,9 @@ def test_a_registered_agent_is_a_spec_like_any_other():
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)
-    with pytest.raises(ValueError, match="there is already an agent 'patient'"):
-        agents.register("patient", Patient)
+    for name in ("patient", "champion"):
+        with pytest.raises(ValueError, match=f"there is already an agent '{name}'"):
+            agents.register(name, Patient)
     agents.register("wrong", lambda seed: 7)
     with pytest.raises(TypeError, match="registered to make agents, but returned 7"):
         agents.load("wrong")
@@ -72,12 +73,13 @@ def test_a_registered_agent_is_a_spec_like_any_other():
 def test_agents_of_other_packages_are_found_by_their_entry_points(monkeypatch):
     points = {
         "patient": "tests.agents.test_specs:Patient",
-        "broken": "no.such.module:factory",
+        **dict.fromkeys(("broken", "champion", "greedy"), "no.such.module:factory"),
         "empty": "patchwork_env.errors",
     }
     found = [EntryPoint(name, value, specs.ENTRY_POINT_GROUP) for name, value in points.items()]
     monkeypatch.setattr(specs, "entry_points", lambda group: found)
-    assert isinstance(agents.load("greedy"), GreedyAgent)  # a broken entry point does not affect other agents
+    for name in ("greedy", "champion"):  # a broken entry point does not affect other agents
+        assert agents.load(name).name == name
     for spec, message in (
         ("zzzz", "'patient', 'broken', 'empty' and paths of checkpoint folders"),
         ("broken", "agent 'broken' of the package .* cannot be loaded: ModuleNotFound"),
@@ -127,9 +129,12 @@ def test_shipped_agents_have_their_training_facts(name):
     assert info["made_with"] == "python -m training.train"
 
 
-def test_path_of_a_spec():
+def test_path_of_a_spec(tmp_path, monkeypatch):
     assert agents.path_of("ppo:sample=true") == SHIPPED_FOLDER / "ppo"
     assert agents.path_of("runs/ppo/final:simulations=8") == Path("runs/ppo/final")
+    (tmp_path / "ppo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert agents.path_of(Path("ppo")) == Path("ppo")  # a folder and not a name
 
 
 def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
@@ -143,12 +148,10 @@ def test_modules_of_the_current_folder_are_found(tmp_path, monkeypatch):
 
 
 def test_options_follow_the_last_colon(checkpoint, tmp_path):
-    assert agents.load(f"{checkpoint}:sample=true").sample is True
-    assert agents.load(f"{checkpoint}:sample=false").sample is False
+    assert [agents.load(f"{checkpoint}:sample={word}").sample for word in ("true", "false")] == [True, False]
     odd = tmp_path / "width=8:final.zip"
     save_policy(odd, PatchworkNetwork(NetworkConfig(width=8, depth=1, channels=4)), {})
-    assert agents.load(str(odd)).sample is False
-    assert agents.load(f"{odd}:sample=true").sample is True
+    assert [agents.load(f"{odd}{options}").sample for options in ("", ":sample=true")] == [False, True]
 
 
 def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint):
@@ -164,6 +167,10 @@ def test_wrong_specs_are_errors_that_say_what_is_allowed(checkpoint):
         (f"{checkpoint}:samples=true", "has no option 'samples'; its options: sample"),
         (f"{checkpoint}:sample=maybe", "option 'sample' of .* is 'maybe'; it must be true or false"),
         ("runs\0final", "there is no agent"),
+        ("beem", "no agent 'beem'; allowed are .*'beam', .* did you mean 'beam'"),
+        ("beam:1000", "of 'beam:1000' need the form beam:key=value; those of 'beam': width, seconds$"),
+        ("partner:3", "of 'partner:3' need the form partner:key=value; those of 'partner': level$"),
+        ("greedy:", "of 'greedy:' need the form greedy:key=value; those of 'greedy': none$"),
     ):
         with pytest.raises(ValueError, match=message):
             agents.load(spec)
@@ -232,7 +239,7 @@ def test_specs_tell_whether_they_run_code():
         ("runs/hf:x/final", False, False),
         *((name, False, False) for name in (*agents.names(), "beam:width=3")),
         ("run", False, False),
-        ("champion:fast", False, False),
+        *((f"{name}:fast", False, False) for name in ("champion", "beam")),
         ("./run:size=3", False, False),
     ):
         assert (specs.is_import(spec), specs.runs_code(spec)) == (imports, runs), spec

@@ -152,7 +152,7 @@ def draw(tables: States, i: int, digit: int) -> bool:
 
 @kernel
 def _key_after(tables: States, i: int, key: np.uint64, action: int) -> np.uint64:
-    """Return the key of the table after an action; it depends on neither order nor position of the tiles."""
+    """Return the table's key after an action, the same at any place and in any order after the first tile."""
     placed = tables[i]["round"]
     level = level_of(tables, i, action)
     piece, _, row, column = tile_of(action, int(tables[i]["deck"][placed]), level)
@@ -331,6 +331,7 @@ def plan(
         free_from = int(root[0]["num_rounds"])
     if seconds is None:
         return search(root, width, weights, free_from)
+    search(root, 1, weights, free_from)  # compiles before the time begins
     end, plans, width = perf_counter() + seconds, list[Plan](), _FIRST_WIDTH
     while True:
         began, noise = perf_counter(), _NOISE if plans else 0.0

@@ -274,15 +274,17 @@ class ChampionAgent(_PlacingAgent, DrawingAgent):
         Every round has an equal share of the budget, in one or more steps, about ``results`` in total. Yield
         the number of candidates before the first step and after each step.
         """
-        began = perf_counter()
         considered = int(begin(states, i, self._settings, self._weights, work))
         yield considered
+        keep_best(considered, 0, work)  # changes nothing: kernels compile before the time begins
+        roll_out(considered, self._settings, self._weights, work, streams)
+        began, before = perf_counter(), 0
         rounds = max((considered - 1).bit_length(), 1)
         steps = max(round(results / rounds), 1)
         for done in range(1, rounds * steps + 1):
-            before = int(work.rollouts[0])
             while work.rollouts[0] == before or self._spent(work, began) < done / (rounds * steps):
                 roll_out(considered, self._settings, self._weights, work, streams)
+            before = int(work.rollouts[0])
             yield considered
             if done % steps == 0:
                 kept = (considered + 1) // 2

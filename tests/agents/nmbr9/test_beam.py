@@ -93,15 +93,17 @@ def test_noise_and_seed_make_other_plans_and_the_same_ones_again(weights):
 def test_searches_fill_the_time(seconds, widths, weights, monkeypatch):
     """A search of 16 tables takes a second; each one gets six tenths of the time left, or widens most."""
     root, now, made = as_solo_game(Game(seed=2, **SMALL_FREE).state), [7.0], []
+    to_compile = iter([50])  # seconds
 
-    def timed(root, width, weights, free_from, noise, seed):
-        now[0] += width / 16
+    def timed(root, width, weights, free_from, noise=0.0, seed=0):
+        now[0] += width / 16 + next(to_compile, 0)
         made.append((width, [noise, seed], search(root, 2, weights, free_from, noise, seed)))
         return made[-1][-1]
 
     monkeypatch.setattr(beam, "search", timed)
     monkeypatch.setattr(beam, "perf_counter", lambda: now[0])
     best = plan(root, 0, weights, 4, seconds, seed=2**64 - 1)
+    assert made.pop(0)[0] == 1  # before the time begins
     assert best is max((found for *_, found in made), key=lambda found: found.score)
     assert [width for width, _, _ in made][: len(widths)] == widths
     assert [given for _, given, _ in made] == [[4.0 * (k > 0), (k - 1) % 2**64] for k in range(len(made))]

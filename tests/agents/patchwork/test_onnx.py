@@ -206,6 +206,9 @@ def test_a_model_of_another_kind_is_an_error(model):
         with pytest.raises(ValueError, match=message):
             OnnxAgent(proto.SerializeToString(), "other")
     proto = onnx.load_from_string(model)
+    del proto.graph.output[1]
+    with pytest.raises(ValueError, match=r"the outputs \['action', 'value'\]; they must include .*'log_prob"):
+        OnnxAgent(proto.SerializeToString(), "other")
     proto.graph.input[0].name = proto.graph.node[0].input[0] = "picture"
     proto.graph.node[-1].input[0] = "picture"
     with pytest.raises(ValueError, match=r"has the inputs .*picture.*; they must be"):

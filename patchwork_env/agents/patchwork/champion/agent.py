@@ -107,6 +107,8 @@ class Search:
             new_workspace()._replace(effort=effort, lock=lock, stop=stop) for _ in range(threads - 1)
         ]
         self._ranked = np.empty(WIDTH, np.int64)
+        if limits.seconds is not None:
+            self.compile()
 
     def compile(self) -> None:
         """Compile or load all kernels of a search, before its time begins."""
@@ -301,7 +303,7 @@ def _choose_by_value(
 class ChampionAgent(BatchAgent):
     """Searches every move with a learned value.
 
-    A search ends early when the rest of its budget cannot change the move.
+    Except with ``seconds``, a search ends early when the rest of its budget cannot change the move.
 
     Args:
         weights: The weights of the value, which are copied.
@@ -336,10 +338,7 @@ class ChampionAgent(BatchAgent):
         self._evaluator, self._calibrate = Evaluator(quantized(weights), payoffs), calibrate
 
     def _new_workspace(self) -> Search:
-        search = Search(self._evaluator, self.limits, self.threads, self._calibrate)
-        if self.limits.seconds is not None:
-            search.compile()
-        return search
+        return Search(self._evaluator, self.limits, self.threads, self._calibrate)
 
     def workspace(self) -> Search:
         """Return the search; after an interrupt, a new one."""
@@ -370,7 +369,7 @@ class ChampionAgent(BatchAgent):
         its own tree, so it can be paused or dropped.
         """
         self.check_states(game.state)
-        return Search(self._evaluator, self.limits, self.threads, self._calibrate).deepen(game.clone())
+        return self._new_workspace().deepen(game.clone())
 
     def evaluate_moves(self, game: Game) -> list[Line]:
         """Return a line for every legal action by the learned value alone, the highest utility first.
@@ -410,7 +409,7 @@ def limits_of(level: str | None, nodes: int | None, seconds: float | None) -> Li
     if nodes is not None:
         return Limits(nodes - 1, NO_LIMIT, nodes * _SOLVED_PER_NODE, None)
     effort = LEVELS[level or DEFAULT_LEVEL]
-    return Limits(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort, effort // 3, None)
+    return Limits(min(effort // NODE_EFFORT, MOST_NODES) - 1, effort, effort // SOLVER_SHARE, None)
 
 
 def load(
