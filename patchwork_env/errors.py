@@ -24,7 +24,7 @@ class IllegalActionError(ValueError):
 
 
 class OpponentError(RuntimeError):
-    """The opponent failed or chose an illegal action; the game is left as it was."""
+    """The opponent failed or chose an illegal action; a single game is as it was, a batch needs a reset."""
 
 
 class UnknownOptionError(TypeError):

@@ -23,7 +23,7 @@ The others are those of all games, see :class:`~patchwork_env.envs.single.GameEn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from patchwork_env.agents import as_agent, as_agents
@@ -125,6 +125,11 @@ class Nmbr9ParallelEnv(GameParallelEnv):
 parallel_env = Nmbr9ParallelEnv
 
 
+def _or_random(opponent: Any, options: Mapping[str, Any]) -> Any:
+    """Return the opponent, by default ``"random"`` in games for several players."""
+    return "random" if opponent is None and options.get("players", 1) != 1 else opponent
+
+
 class Nmbr9Env(GameEnv):
     """One player places tiles for a high score, or plays NMBR 9 against opponents.
 
@@ -136,13 +141,14 @@ class Nmbr9Env(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    The opponent plays for all other players; specs, illegal actions and ``info`` are as in
-    :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
+    The opponent, by default ``"random"``, plays for all other players; alone there is none. Specs, illegal
+    actions and ``info`` are as in :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
     """
 
     @list_options(GameEnv, RULES)
-    def __init__(self, opponent: Any = "random", **options: Unpack[_Single]) -> None:
-        super().__init__(RULES, as_agent(opponent, game=RULES.name), **options)
+    def __init__(self, opponent: Any = None, **options: Unpack[_Single]) -> None:
+        given = _or_random(opponent, options)
+        super().__init__(RULES, None if given is None else as_agent(given, game=RULES.name), **options)
 
     def set_opponent(self, opponent: Any) -> None:
         """Change the opponent, a spec or an agent, of games that begin from now on."""
@@ -163,8 +169,10 @@ class Nmbr9VectorEnv(GameVectorEnv):
     """
 
     @list_options(GameVectorEnv, RULES)
-    def __init__(self, num_envs: int = 1, opponent: Any = "random", **options: Unpack[_Vector]) -> None:
-        super().__init__(RULES, num_envs, as_agents(opponent, game=RULES.name), **options)
+    def __init__(self, num_envs: int = 1, opponent: Any = None, **options: Unpack[_Vector]) -> None:
+        given = _or_random(opponent, options)
+        agents = None if given is None else as_agents(given, game=RULES.name)
+        super().__init__(RULES, num_envs, agents, **options)
 
     def set_opponents(
         self, opponents: Any, shares: Sequence[float] | None = None, *, at_once: bool = False

@@ -119,11 +119,12 @@ def as_agent(
 
     if isinstance(agent, str | os.PathLike):
         agent = load(agent, seed)
-    elif callable(agent) and not isinstance(agent, Agent | type):
+    elif callable(agent) and not isinstance(agent, Agent | type) and not hasattr(agent, "state_dict"):
         agent = CallableAgent(agent)
     if not isinstance(agent, Agent):
         allowed = "a spec, an object of a class of agents, or a function from a game to an action"
-        raise ValueError(f"{short_repr(agent)} is not an agent; allowed are {allowed}")
+        networks = "ObservingAgent makes an agent of a network, integrations.sb3.as_agent one of a model"
+        raise ValueError(f"{short_repr(agent)} is not an agent; allowed are {allowed}; {networks}")
     if game is not None:
         agent.check_game(game)
     return agent

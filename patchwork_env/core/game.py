@@ -248,6 +248,9 @@ class BaseGame(Generic[M]):
         refusal = f"action {action} is not legal for player {self.current_player} now"
         return f"{refusal}; legal_actions() lists the {len(self.legal_actions())} that are"
 
+    def _why_unknown(self, move: Any, error: ValueError) -> str:
+        return f"{names.short_repr(move)} comes after the end of the game" if self.is_over else str(error)
+
     # --- moves --------------------------------------------------------------------------------------------
 
     def decode(self, action: SupportsIndex) -> M:
@@ -277,7 +280,7 @@ class BaseGame(Generic[M]):
         try:
             index = self._encode(move)
         except ValueError as error:
-            raise IllegalActionError(str(error)) from None
+            raise IllegalActionError(self._why_unknown(move, error)) from None
         return self._require_legal(index)
 
     def _decode(self, actions: list[int]) -> list[M]:
@@ -336,7 +339,7 @@ class BaseGame(Generic[M]):
         try:
             index = self._parse_word(text)
         except ValueError as error:
-            raise IllegalActionError(str(error)) from None
+            raise IllegalActionError(self._why_unknown(text, error)) from None
         if not self._kernels.is_legal(self.state, 0, index):
             raise IllegalActionError(f"{text!r}: {self._why_illegal(index)}")
         return index

@@ -18,8 +18,7 @@ class Dealer:
     """Starts games, each with a random stream of its own, and assigns the learner's player numbers.
 
     ``seat`` is the learner's player number. With ``"alternate"`` each new game has the next number, starting
-    with ``seed % players``; with ``"random"`` a random one. ``seed`` is that of the random streams, None for
-    fresh ones.
+    with ``seed % players`` after :meth:`reseed`; with ``"random"`` a random one.
 
     Attributes:
         players: The number of players.
@@ -27,14 +26,7 @@ class Dealer:
         fixed_seats: int64 ``(num_games,)``, the learner's player number where it is fixed, else 0.
     """
 
-    def __init__(
-        self,
-        rules: Rules,
-        num_games: int,
-        options: Mapping[str, Any],
-        seat: int | str = 0,
-        seed: int | None = None,
-    ) -> None:
+    def __init__(self, rules: Rules, num_games: int, options: Mapping[str, Any], seat: int | str = 0) -> None:
         self._rules = rules
         self._options = options
         self._usual = rules.set_up(options, {})
@@ -43,7 +35,7 @@ class Dealer:
         self._rule = check_one_of(seat, ("alternate", "random"), "seat") if is_text else None
         fixed = 0 if is_text else check_between(seat, 0, self.players - 1, "seat")
         self.fixed_seats = np.full(num_games, fixed, np.int64)
-        self.streams = seed_streams(seed, num_games)
+        self.streams = seed_streams(None, num_games)
         self._seat_streams = seed_streams(None, num_games)
         self._next = (self._seat_streams % np.uint64(self.players)).astype(np.int64)
 

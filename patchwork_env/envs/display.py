@@ -52,6 +52,6 @@ class Display:
 
 def names_of(seat: int, players: int, opponent: Opponent | None) -> tuple[str, ...]:
     """Return the names of the players of a learner's game in drawings."""
-    if opponent is None or players == 1:
+    if opponent is None:
         return ("player",)
     return tuple("learner" if player == seat else opponent.name for player in range(players))

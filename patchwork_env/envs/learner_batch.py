@@ -12,13 +12,14 @@ from gymnasium.error import ResetNeeded
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Actions, Games, list_games, loop
+from patchwork_env.core.checks import check_actions, seed_streams
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.opponents import Opponent, Opponents
 from patchwork_env.envs.options import MOST_DEALS, NO_TURN
-from patchwork_env.errors import OpponentError
+from patchwork_env.errors import IllegalActionError, OpponentError
 
 _NOT_BEGUN = "no game is on: call reset()"
 _BROKEN = (
@@ -40,7 +41,6 @@ class LearnerBatch:
         opponents: The agents that play for all others, None if the learner plays alone.
         reward_kind: ``OUTCOME``, ``MARGIN`` or ``SCORE``.
         skips_forced: Whether turns with one legal action are played at once, also the learner's.
-        seed: The seed of the games, None for fresh random ones.
 
     Attributes:
         states: ``(n,)`` records of the games.
@@ -59,10 +59,9 @@ class LearnerBatch:
         opponents: Opponents | None,
         reward_kind: int,
         skips_forced: bool = False,
-        seed: int | None = None,
     ) -> None:
         self.rules, self.opponents, self.reward_kind = rules, opponents, reward_kind
-        self.dealer = Dealer(rules, num_games, options, seat, seed)
+        self.dealer = Dealer(rules, num_games, options, seat)
         self.states = rules.empty_states(num_games)
         self.seats = self.dealer.fixed_seats.copy()
         self.decisions = np.zeros(num_games, np.int64)
@@ -108,6 +107,12 @@ class LearnerBatch:
 
     # --- playing ------------------------------------------------------------------------------------------
 
+    def reseed_all(self, seed: int) -> None:
+        """Restart the random numbers of all games, as those of a ``SelfPlayBatch``, and of the opponents."""
+        self.dealer.streams[:] = seed_streams(seed, len(self.states))
+        if self.opponents is not None:
+            self.opponents.reseed(seed)
+
     def reseed(self, seeds: Mapping[int, int | None]) -> None:
         """Restart the random numbers of games with a seed and, if all games are listed, of the opponents.
 
@@ -118,6 +123,13 @@ class LearnerBatch:
             self.dealer.reseed(game, seed)
         if given and len(seeds) == len(self.states) and self.opponents is not None:
             self.opponents.reseed(next(iter(given.values())))
+
+    def legality(self, actions: npt.ArrayLike) -> tuple[Actions, npt.NDArray[np.bool_]]:
+        """Return the learners' actions, int64 ``(n,)``, and which of them are legal, bool ``(n,)``."""
+        self.require_ready()
+        checked, legal = check_actions(actions, len(self.states)), np.empty(len(self.states), np.bool_)
+        loop(batches.check_actions, self.rules)(self.states, checked, legal)
+        return checked, legal
 
     def begin(self, games: Games, set_up: SetUp | None = None) -> None:
         """Start new games at the listed indices, and play to the learner's first turn.
@@ -184,3 +196,12 @@ class LearnerBatch:
     def _play(self, games: Games, actions: Actions) -> None:
         loop(batches.play_listed, self.rules)(self.states, games, actions)
         self.turns += len(games)
+
+
+def refuse(actions: Actions, wrong: npt.NDArray[np.bool_], hint: str = "") -> None:
+    """Raise an IllegalActionError that names the first ``wrong`` action, bool ``(n,)``, if there is one."""
+    if np.count_nonzero(wrong):
+        game = int(wrong.argmax())
+        raise IllegalActionError(
+            f"action {actions[game]} of game {game} is not legal; no game was changed{hint}"
+        )

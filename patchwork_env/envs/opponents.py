@@ -41,7 +41,9 @@ def opponent_seed(seed: int) -> int:
 
 
 def require_opponent(opponent: Any, players: int) -> Opponent | None:
-    """Return the opponent of a learner after validating it; None is allowed in games for one player."""
+    """Return the opponent of a learner after validating it; it must be None in games for one player."""
+    if players == 1 and opponent is not None:
+        raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
     if opponent is None:
         if players > 1:
             raise ValueError(f"opponent is None; the learner of a game for {players} players needs one")
@@ -105,7 +107,7 @@ class Opponents:
             agents: The opponents, at least one.
             numbers: Integers ``(num_envs,)``: the index of each game's opponent.
             shares: Instead, the relative share of the games for each agent, rounded to whole games, at least
-                one where the share is not 0; None shares evenly.
+                one where the share is not 0. Without numbers and shares, the games are shared evenly.
             at_once: Whether games that are on change their opponents, too.
 
         ValueError if agents, numbers or shares do not fit. An error changes nothing.
@@ -113,6 +115,8 @@ class Opponents:
         count, games = checks.check_at_least_one(len(agents), "the number of opponents"), len(self.numbers)
         for agent in agents:
             require_opponent(agent, self._players)
+        if numbers is not None and shares is not None:
+            raise ValueError(f"the shares are {short_repr(shares)} and there are numbers; give one of them")
         checked = self._shared_out(shares, count) if numbers is None else np.asarray(numbers)
         is_fitting = checked.shape == (games,) and checked.dtype.kind in "iu"
         if not (is_fitting and ((checked >= 0) & (checked < count)).all()):
@@ -174,6 +178,19 @@ class Opponents:
                 "take more games or fewer opponents"
             )
         return numbers.astype(np.int64)
+
+
+def opponents_of(
+    given: Opponent | Sequence[Opponent] | None, num_envs: int, players: int, shares: Sequence[float] | None
+) -> Opponents | None:
+    """Return the opponents of a batch, from an agent or several; None, which is required, for one player."""
+    if players > 1:
+        listed: Any = given if isinstance(given, list | tuple) else [given]
+        return Opponents(num_envs, listed, shares=shares, players=players)
+    require_opponent(given, players)
+    if shares is not None:
+        raise ValueError(f"opponent_shares is {short_repr(shares)}; a game for one player has no opponents")
+    return None
 
 
 def _check_shares(shares: Any, count: int) -> npt.NDArray[np.float64]:

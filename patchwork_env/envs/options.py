@@ -159,8 +159,13 @@ def take_reset_mask(
     return others, mask.copy()
 
 
-def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-    """Return saved arrays as contiguous ones; names, shapes and types must be those of ``like``."""
+def check_saved(
+    saved: Any, like: Mapping[str, npt.NDArray[Any]], rules: Rules, players: int
+) -> dict[str, npt.NDArray[Any]]:
+    """Return copies of saved arrays, whose names, shapes and types must be those of ``like``.
+
+    ``states`` are returned as records, which must be of games that ``players`` can reach.
+    """
     arrays = dict(saved) if isinstance(saved, Mapping) else {}
     given, expected = (
         {name: (np.shape(array), getattr(array, "dtype", type(array))) for name, array in each.items()}
@@ -170,4 +175,9 @@ def check_saved(saved: Any, like: Mapping[str, npt.NDArray[Any]]) -> dict[str, n
         raise ValueError(
             f"the saved games have the arrays {short_repr(given)}; this environment needs {expected}"
         )
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    copies = {name: np.array(array, order="C") for name, array in arrays.items()}
+    states = copies["states"] = rules.check_states(copies["states"].view(rules.dtype))
+    numbers = {rules.kernels.num_players(states, i) for i in range(len(states))}
+    if numbers != {players}:
+        raise ValueError(f"the saved games have {sorted(numbers)} players, not {players}")
+    return copies

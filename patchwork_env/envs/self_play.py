@@ -41,7 +41,7 @@ class BatchArrays(NamedTuple):
     reward_kind: int  # ``OUTCOME``, ``MARGIN`` or ``SCORE``
     rewards: npt.NDArray[np.float32]  # ``(n, players)``
     terminations: npt.NDArray[np.bool_]  # ``(n,)``
-    final_scores: npt.NDArray[np.int16]  # ``(n, max_players)``
+    final_scores: npt.NDArray[np.int16]  # ``(n, players)``
     counts: npt.NDArray[np.int16]  # ``(n,)``
     random_actions: npt.NDArray[np.int64]  # ``(n,)``
     masks: npt.NDArray[np.int8]  # ``(n, num_actions)``, or of length 0 to leave them out
@@ -67,7 +67,7 @@ class SelfPlayBatch:
         rewards: float32 ``(n, players)``, the rewards of all players in the last step.
         terminations: bool ``(n,)``, True for games that ended in the last step.
         truncations: bool ``(n,)``, always False.
-        final_scores: int16 ``(n, max_players)``, the scores of games that ended; other rows keep old values.
+        final_scores: int16 ``(n, players)``, the scores of games that ended; other rows keep old values.
 
     Args:
         rules: The rules of the game.
@@ -77,7 +77,7 @@ class SelfPlayBatch:
         masks, observations: Whether to write these arrays; otherwise they have no rows.
         options: Options of the game.
 
-    ValueError if an option is unknown or its value not allowed.
+    UnknownOptionError for an unknown option, ValueError for a value that is not allowed.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class SelfPlayBatch:
             reward_kind=check_rewards(rewards, players),
             rewards=np.zeros((n, players), np.float32),
             terminations=np.zeros(n, np.bool_),
-            final_scores=np.zeros((n, rules.kernels.max_players), np.int16),
+            final_scores=np.zeros((n, players), np.int16),
             counts=np.zeros(n, np.int16),
             random_actions=np.zeros(n, np.int64),
             masks=np.zeros((n if check_flag(masks, "masks") else 0, rules.num_actions), np.int8),
@@ -167,20 +167,12 @@ class SelfPlayBatch:
 
         ValueError, without a change, if arrays do not fit or hold states that no running game can reach.
         """
-        saved = check_saved(saved, self.save())
-        names = ("states", "streams", "sampling_streams")
-        states, streams, sampling_streams = (saved[name].copy() for name in names)
-        states = self._rules.game.check_states(states.view(self.states.dtype))
-        players = {self._rules.kernels.num_players(states, i) for i in range(len(states))}
-        if players != {self.rewards.shape[1]}:
-            raise ValueError(
-                f"the saved games have {sorted(players)} players; this environment needs games of "
-                f"{self.rewards.shape[1]}"
-            )
-        finished = loop(first_finished, self._rules)(states)
+        checked = check_saved(saved, self.save(), self._rules, self.rewards.shape[1])
+        finished = loop(first_finished, self._rules)(checked["states"])
         if finished >= 0:
             raise ValueError(f"the saved game {finished} is over; games of a batch never are")
-        loop(replace_games, self._rules)(self._arrays, states, streams, sampling_streams)
+        arrays = (checked[name] for name in ("states", "streams", "sampling_streams"))
+        loop(replace_games, self._rules)(self._arrays, *arrays)
 
 
 # --- kernels: each changes all games of a batch; an interrupt waits for its end -----------------------------

@@ -15,7 +15,6 @@ from gymnasium.utils import seeding
 from patchwork_env.core.batches import ONE_GAME, SCORE, loop, reward_of, write_view_and_scores
 from patchwork_env.core.checks import check_action, check_one_of, check_seed, determinization_streams
 from patchwork_env.core.game import BaseGame
-from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import RENDER_MODES, Rules, SetUp
 from patchwork_env.envs.dealing import Dealer
 from patchwork_env.envs.display import FRAMES_PER_SECOND, Display, names_of
@@ -205,8 +204,6 @@ class GameEnv(gymnasium.Env[Any, np.int64]):
 
         ValueError if the game is for one player, or the opponent is not an agent.
         """
-        if self._players == 1:
-            raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
         self._opponent = require_opponent(opponent, self._players)
 
     def render(self) -> Any:

@@ -15,14 +15,14 @@ from gymnasium.vector.utils import batch_space
 
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, loop
-from patchwork_env.core.checks import check_actions, check_one_of
+from patchwork_env.core.checks import check_one_of
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.core.rules import Rules
 from patchwork_env.envs.display import BATCH_RENDER_MODES, FRAMES_PER_SECOND, Display, names_of
-from patchwork_env.envs.learner_batch import LearnerBatch
-from patchwork_env.envs.opponents import Opponent, Opponents, require_opponent
+from patchwork_env.envs.learner_batch import LearnerBatch, refuse
+from patchwork_env.envs.opponents import Opponent, opponents_of
 from patchwork_env.envs.options import (
     ILLEGAL_ACTION,
     ILLEGAL_REWARD,
@@ -36,7 +36,6 @@ from patchwork_env.envs.options import (
     take_reset_mask,
 )
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import IllegalActionError
 
 Flags = npt.NDArray[np.bool_]
 Infos = dict[str, Any]
@@ -104,7 +103,7 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         completed = complete(options, rules.options, type(self))
         self._players = rules.set_up(completed, {}).players
-        opponents = self._new_opponents(opponent, opponent_shares)
+        opponents = opponents_of(opponent, self.num_envs, self._players, opponent_shares)
         self._batch = LearnerBatch(
             rules,
             self.num_envs,
@@ -295,15 +294,6 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     # --- observations and infos ---------------------------------------------------------------------------
 
-    def _new_opponents(self, given: Any, shares: Sequence[float] | None) -> Opponents | None:
-        """Return the opponents, evenly or by shares; None if the learner plays alone."""
-        listed: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-        for opponent in listed:
-            require_opponent(opponent, self._players)
-        if self._players == 1:
-            return None
-        return Opponents(self.num_envs, listed, shares=shares, players=self._players)
-
     def _view(
         self, infos: Infos, illegal_action: Games | int, present: Flags | None = None
     ) -> tuple[Any, Infos]:
@@ -354,20 +344,11 @@ class GameVectorEnv(VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
 
     def _check_actions(self, actions: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Flags]:
         """Return the actions, int64, and which of them are legal, bool; both ``(num_envs,)``."""
-        self._batch.require_ready()
-        checked = check_actions(actions, self.num_envs)
+        checked, legal = self._batch.legality(actions)
         if self._autoreset is AutoresetMode.DISABLED and np.count_nonzero(self._ended):
             games = short_repr(np.flatnonzero(self._ended).tolist())
             raise ResetNeeded(f"games {games} have ended: call reset() with options={{'reset_mask': …}}")
-        legal = np.empty(self.num_envs, np.bool_)
-        loop(batches.check_actions, self._rules)(self._batch.states, checked, legal)
-        if np.count_nonzero(legal) == self.num_envs:
-            return checked, legal
-        wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
-        wrong &= ~self._ended
-        if np.count_nonzero(wrong):
-            game = int(wrong.argmax())
-            raise IllegalActionError(
-                f"action {checked[game]} of game {game} is not legal; no game was changed"
-            )
+        if np.count_nonzero(legal) < self.num_envs:
+            wrong = ~legal if self._raises else (checked < 0) | (checked >= self._rules.num_actions)
+            refuse(checked, wrong & ~self._ended)
         return checked, legal

@@ -105,8 +105,8 @@ def encode(move: Any, digit: int | None) -> int:
             raise ValueError(f"{short_repr(move)} is not a choice of a tile that is possible now")
         return choose_action(tile)
     if digit is None or tile != digit:
-        wrong = f"{short_repr(move)} places a tile {short_repr(tile)}"
-        raise ValueError(f"{wrong}; the tile to be placed is {digit}")
+        now = "one is to be chosen" if digit is None else f"the tile to be placed is {digit}"
+        raise ValueError(f"{short_repr(move)} places a tile {short_repr(tile)}; {now}")
     top, left = min(r for r, _ in cells), min(c for _, c in cells)
     if not (0 <= top < TABLE_SIZE and 0 <= left < TABLE_SIZE):
         raise ValueError(f"the cells {short_repr(sorted(cells))} are beyond the table")

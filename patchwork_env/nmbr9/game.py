@@ -109,7 +109,7 @@ class Game(BaseGame[Move]):
         if self.state[0]["order"] == FREE:
             engine.supply(self.state, 0, self._check_player(player), counts)
         else:
-            np.add.at(counts, list(self.deck[self.round + 1 :]), 1)
+            np.add.at(counts, list(self.deck[min(self.round + 1, self.num_rounds) :]), 1)
         return tuple(counts.tolist())
 
     def placements(self, player: int = 0) -> tuple[Move, ...]:

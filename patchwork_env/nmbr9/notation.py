@@ -61,9 +61,8 @@ def parse_move(text: str, digit: int | None, first: Corner | None) -> int:
         return actions.choose_action(int(match[1]))
     piece, down, right = parse_tile(text)
     if digit is None or piece // actions.NUM_TURNS != digit:
-        raise ValueError(
-            f"{text!r} places tile {piece // actions.NUM_TURNS}; the tile to be placed is {digit}"
-        )
+        now = "one is to be chosen" if digit is None else f"the tile to be placed is {digit}"
+        raise ValueError(f"{text!r} places tile {piece // actions.NUM_TURNS}; {now}")
     top, left = first or middle(piece)
     row, column = top + down, left + right
     if not (0 <= row < actions.TABLE_SIZE and 0 <= column < actions.TABLE_SIZE):

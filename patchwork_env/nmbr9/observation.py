@@ -184,7 +184,7 @@ def _write_cards(states: States, i: int, observer: int, out: Observation) -> Non
     out[_PHASE + 2] = (rounds - placed) / _F(MAX_CARDS)
     out[_PHASE + 3] = is_known
     out[_PHASE + 4] = is_free
-    turned = int(states[i]["round"]) + 1
+    turned = min(int(states[i]["round"]) + 1, rounds)
     if is_free:
         if states[i]["chosen"][observer] != NO_DIGIT:
             out[_TILE + int(states[i]["chosen"][observer])] = 1

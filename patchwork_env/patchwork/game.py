@@ -12,7 +12,7 @@ from patchwork_env.core import storage
 from patchwork_env.core.game import BaseGame
 from patchwork_env.patchwork import components, engine, notation
 from patchwork_env.patchwork.actions import Move, decode, encode
-from patchwork_env.patchwork.rules import RULES, check_player
+from patchwork_env.patchwork.rules import RULES
 from patchwork_env.patchwork.state import NOBODY, States
 
 EMPTY = -1
@@ -33,7 +33,7 @@ class Game(BaseGame[Move]):
     Args:
         seed: The seed of the random circle, ``0 ... 2**64 - 1``; None for a fresh random game.
         circle: All 33 patches clockwise from the neutral token, the 1x2 patch (0) last, instead of a seed.
-        first_player: The player who starts, 0 or 1.
+        first_player: The player who starts, 0, 1 or ``"random"``.
         special_patches: The print of the time track, ``"revised"`` or ``"2014"``.
 
     Raises:
@@ -50,14 +50,13 @@ class Game(BaseGame[Move]):
         seed: int | None = None,
         *,
         circle: Iterable[int] | None = None,
-        first_player: int = 0,
+        first_player: int | str = 0,
         special_patches: str = "revised",
         **unknown: Any,
     ) -> None:
         if seed is not None and circle is not None:
             raise ValueError("give a seed or a circle, not both")
-        first = check_player(first_player, "first_player")
-        options = {"circle": circle, "first_player": first, "special_patches": special_patches}
+        options = {"circle": circle, "first_player": first_player, "special_patches": special_patches}
         super().__init__(seed, **options, **unknown)
 
     # --- the table -----------------------------------------------------------------------------

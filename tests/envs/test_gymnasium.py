@@ -40,10 +40,7 @@ def test_episodes(case):
             total += reward
         scores = env.game.scores()
         assert env.game.is_over
-        if case.players == 1:
-            assert total == scores[0] - before
-        else:
-            assert abs(total) <= 1
+        assert total == scores[0] - before if case.players == 1 else abs(total) <= 1
         with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
             env.step(0)
 

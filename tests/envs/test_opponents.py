@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import gymnasium
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from patchwork_env import agents, patchwork_v0
 from patchwork_env.envs.opponents import Opponents
 from tests.envs.cases import CASES, LastAction, batched
 
-NAME = "patchwork_env:Patchwork-v0"
+NAME, ALONE = "patchwork_env:Patchwork-v0", "patchwork_env:Nmbr9-v0"
 
 
 class Marked(LastAction):
@@ -116,8 +118,12 @@ def test_opponents_and_shares_that_do_not_fit(opponents, shares, message):
 def test_a_single_player_has_no_opponent():
     envs = batched(CASES[2], 2)
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([], [0, 0])
-    with pytest.raises(ValueError, match="a game for one player has none"):
-        envs.set_opponents([LastAction()])
+    for make, change in ((gymnasium.make, "set_opponent"), (gymnasium.make_vec, "set_opponents")):
+        assert make(ALONE, players=2).unwrapped.opponent.name == "random"
+        set_one = getattr(make(ALONE).unwrapped, change)
+        for call in (partial(make, ALONE, opponent="greedy"), partial(set_one, "greedy")):
+            with pytest.raises(ValueError, match=r"opponents? (is|are) .*; a game for one player has none"):
+                call()
 
 
 @pytest.mark.parametrize("numbers", [[0, 1], [0, 1, 2, 0], [0, -1, 0, 0], [0.0, 1.0, 0.0, 1.0], "abcd"])
@@ -125,6 +131,8 @@ def test_numbers_of_opponents_that_do_not_fit(numbers):
     opponents = Opponents(4, [LastAction(), LastAction()])
     with pytest.raises(ValueError, match="they must be 4 integers from 0 to 1"):
         opponents.change([LastAction(), LastAction()], numbers)
+    with pytest.raises(ValueError, match=r"shares are \[1, 2\] and there are numbers; give one of them"):
+        opponents.change([LastAction(), LastAction()], [0, 1, 0, 1], shares=[1, 2])
     assert len(opponents.agents) == 2
 
 
@@ -153,13 +161,11 @@ def test_a_game_keeps_its_opponent_and_the_next_has_the_new_one(by_attribute):
 
 
 def test_an_opponent_that_is_refused_changes_nothing():
-    env, alone = patchwork_v0.PatchworkEnv("random"), gymnasium.make("patchwork_env:Nmbr9-v0").unwrapped
+    env = patchwork_v0.PatchworkEnv("random")
     for wrong in ("gredy", 3, None):
         with pytest.raises(ValueError, match=str(wrong)):
             env.opponent = wrong
     assert env.opponent.name == "random"
-    with pytest.raises(ValueError, match="a game for one player has none"):
-        alone.set_opponent("greedy")
 
 
 def test_a_batch_has_the_interface_of_gymnasiums_vector_environments():

@@ -52,7 +52,7 @@ def options_of(name):
 def make(name, case, **options):
     needed: dict[str, Any] = {"num_envs": 1, "opponent": load("random") if case.players > 1 else None}
     needed = {option: value for option, value in needed.items() if option in options_of(name)}
-    return MAKERS[name](case.rules, **{**needed, **options})
+    return MAKERS[name](case.rules, **{**needed, **case.options, **options})
 
 
 @pytest.mark.parametrize("rules", [PATCHWORK, NMBR9], ids=str)
@@ -84,12 +84,12 @@ def test_wrong_values_are_named_with_their_options(name, case):
                 make(name, case, **{option: value})
     if "opponent" in options_of(name) and case.players > 1:
         with pytest.raises(ValueError, match="opponent is None"):
-            make(name, case, **case.options, opponent=None)
+            make(name, case, opponent=None)
 
 
 @kinds
 def test_a_refused_reset_leaves_all_games_and_streams_as_they_were(name, case):
-    env = make(name, case, **case.options)
+    env = make(name, case)
     wrong: list[dict[str, Any]] = [{"seed": -1}, {"seed": 0.5}, {"seed": 2**64}]
     if name != "SelfPlayBatch":
         wrong += [{"seed": 9, "options": {option: [99]}} for option in ("unknown", *case.given)]

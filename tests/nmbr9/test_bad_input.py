@@ -60,6 +60,9 @@ def test_moves():
     ):
         with pytest.raises(IllegalActionError, match=message):
             game.encode(wrong)
+    for read, given in ((played(20).encode, move), (played(20).parse_move, "7/0@0,0")):
+        with pytest.raises(IllegalActionError, match="comes after the end of the game"):
+            read(given)
 
 
 @pytest.mark.parametrize("word", ["", "+", "7", "7/4@0,0", "77/0@0,0", "=3", "1/0@01,0", "1/0@-0,0", "1/0@0"])

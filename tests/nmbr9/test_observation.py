@@ -76,6 +76,8 @@ def compare_cards(game, observer, tile, upcoming):
         assert shown == ([chosen] if chosen < 10 else [])
         assert not upcoming.any()
         return
+    unturned = game.deck[game.num_rounds if game.is_over else game.round + 1 :]
+    assert game.remaining() == tuple(unturned.count(digit) for digit in range(10))
     turned = placed < game.num_rounds and (placed == game.round or game.order == "known")
     assert shown == ([game.deck[placed]] if turned else [])
     later = game.deck[placed + 1 : game.num_rounds] if game.order == "known" else ()

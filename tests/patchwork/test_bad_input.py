@@ -53,7 +53,6 @@ BAD_SET_UPS = [
     ("circle", "abc", "'a'"),
     ("circle", 17, "17"),
     ("first_player", 2, "2"),
-    ("first_player", "random", "random"),
     ("special_patches", "2015", "2015"),
     ("special_patches", ["revised"], "['revised']"),
     ("seed", -1, "-1"),

@@ -10,10 +10,10 @@ import pyspiel
 
 from patchwork_env import agents
 from patchwork_env.agents.base import Agent, check_running, record_of
-from patchwork_env.core.checks import as_action, check_seed
+from patchwork_env.core.checks import as_action, check_seed, offset_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.names import short_repr
-from patchwork_env.envs.opponents import seed_of_move
+from patchwork_env.envs.opponents import opponent_seed
 from patchwork_env.integrations.open_spiel.base import RulesGame, State
 
 
@@ -43,8 +43,8 @@ class AgentBot(pyspiel.Bot):  # type: ignore[misc]
             raise ValueError(f"an agent plays python_patchwork and python_nmbr9, not {short_repr(state)}")
         if state.current_player() != self._player_id:
             raise ValueError(f"player {state.current_player()} is to move, not player {self._player_id}")
-        game = state.position()
-        seen = game.determinize(seed_of_move(self._seed, game))
+        seed = offset_seed(opponent_seed(self._seed), state.move_number())
+        seen = state.position().determinize(seed)
         return as_action(self.agent.act(seen), "the action of the agent")
 
     def restart_at(self, state: Any) -> None:

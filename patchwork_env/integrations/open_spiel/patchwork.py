@@ -67,6 +67,13 @@ class PatchworkGame(RulesGame):
         )
         super().__init__(setting, Node(game, None if is_dealt else 0), NUM_PATCHES, params)
 
+    def _node_at(self, text: str) -> Node:
+        node = super()._node_at(text)
+        given, own = (cast(Game, each.game).special_patches for each in (node, self.first))
+        if given != own:
+            raise ValueError(f"the position has the special patches of {given!r}, and this game of {own!r}")
+        return node
+
     def chance_outcomes(self, node: Node) -> list[tuple[int, float]]:
         """Return the remaining patches for the next place of the circle."""
         gone = {START_PATCH, *cast(Game, node.game).circle}

@@ -32,7 +32,8 @@ class GameMultiAgentEnv(MultiAgentEnv):
     each of the others.
 
     The ``config`` has the ``game``, ``"patchwork"`` by default; ``reward_scale``, the factor of all
-    rewards; and options of the PettingZoo environment, such as ``players``. Other keys are a ValueError.
+    rewards; and options of the PettingZoo environment, such as ``players``. Other keys are an
+    UnknownOptionError, a TypeError.
     """
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:

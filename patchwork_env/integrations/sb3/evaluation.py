@@ -8,9 +8,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from torch import nn
 
-from patchwork_env.agents import Agent
 from patchwork_env.core.checks import check_at_least_one, check_seed
 from patchwork_env.integrations.sb3.policy import as_agent
 from patchwork_env.integrations.sb3.vec_env import SelfPlayVecEnv
@@ -31,12 +32,13 @@ def evaluate(
     >>> result.win_rate > 0.9, result.interval[1]
     (True, 1.0)
 
-    The model is a ``MaskablePPO``, or any agent: a spec, such as the path of a saved model, or a function.
+    The model is a ``MaskablePPO``, its policy, or any agent: a spec, such as the path of a saved model, or a
+    function.
     Options and result are those of :func:`~patchwork_env.learning.evaluation.play_matches`: ``win_rate`` with
     its 95% ``interval``, ``score_difference``, ``table()``, ``as_dict()``.
     """
-    is_agent = isinstance(model, str | Agent) or not hasattr(model, "policy")
-    return play_matches(model if is_agent else as_agent(model), against, games, seed, **options)
+    agent = as_agent(model) if isinstance(model, BaseAlgorithm | nn.Module) else model
+    return play_matches(agent, against, games, seed, **options)
 
 
 class EvaluationCallback(BaseCallback):
@@ -45,7 +47,7 @@ class EvaluationCallback(BaseCallback):
     The logger gets ``evaluation/win_rate_against_...`` with its 95% interval, and the means of other figures.
 
     Args:
-        against: The opponents, each in ``games`` games.
+        against: The opponent, or a list of them, each in ``games`` games.
         every: The number of rollouts between two evaluations.
         seed: The seed of the circles or decks in every evaluation.
         verbose: 1 prints a line about each match.
@@ -59,7 +61,7 @@ class EvaluationCallback(BaseCallback):
 
     def __init__(
         self,
-        against: Sequence[Player] = ("greedy",),
+        against: Player | Sequence[Player] = ("greedy",),
         *,
         every: int = 20,
         games: int = 200,
@@ -69,7 +71,7 @@ class EvaluationCallback(BaseCallback):
     ) -> None:
         super().__init__(verbose)
         self.results: list[Evaluated] = []
-        self._against = [against] if isinstance(against, str) else list(against)
+        self._against = list(against) if isinstance(against, list | tuple) else [against]
         self._every = check_at_least_one(every, "every")
         self._games, self._seed, self._options = games, check_seed(seed), options
         self._rollouts = 0

@@ -22,6 +22,7 @@ from patchwork_env.agents.base import Actions, SamplingAgent, views_of
 from patchwork_env.agents.network_config import NetworkConfig
 from patchwork_env.agents.networks import PolicyAgent, PolicyNetwork, network_class
 from patchwork_env.agents.ragged import sample_legal
+from patchwork_env.core.checks import check_at_least_one
 from patchwork_env.core.kernels import States
 from patchwork_env.core.names import short_repr
 from patchwork_env.envs.options import complete
@@ -66,7 +67,7 @@ class PatchworkPolicy(MaskableActorCriticPolicy):
         complete(unknown, {}, type(self))
         self._game = game_of(observation_space, action_space)
         self._sizes = dict(network or {})
-        self._threads = ThreadPool(threads)
+        self._threads = ThreadPool(check_at_least_one(threads, "threads"))
         super().__init__(
             observation_space,
             action_space,

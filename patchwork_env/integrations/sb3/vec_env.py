@@ -15,16 +15,14 @@ from stable_baselines3.common.vec_env import VecEnv
 from patchwork_env.agents import Agent, as_agents
 from patchwork_env.core import batches
 from patchwork_env.core.batches import OUTCOME, SCORE, Games, list_games, loop
-from patchwork_env.core.checks import as_number, check_actions, check_seed
+from patchwork_env.core.checks import as_number, check_seed
 from patchwork_env.core.game import BaseGame
 from patchwork_env.core.kernels import States
-from patchwork_env.core.names import short_repr
 from patchwork_env.core.tensors import Observation
-from patchwork_env.envs.learner_batch import LearnerBatch
-from patchwork_env.envs.opponents import Opponents
-from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, check_seeds, complete
+from patchwork_env.envs.learner_batch import LearnerBatch, refuse
+from patchwork_env.envs.opponents import opponents_of
+from patchwork_env.envs.options import check_num_envs, check_rewards, check_saved, complete
 from patchwork_env.envs.spaces import GameSpaces
-from patchwork_env.errors import IllegalActionError
 from patchwork_env.games import PATCHWORK, rules_of
 from patchwork_env.integrations.sb3.policy import NEEDS_MASKS
 from patchwork_env.learning.algorithms.common.advantages import combine_reward
@@ -77,8 +75,9 @@ class SelfPlayVecEnv(VecEnv):
     Raises:
         ValueError, UnknownOptionError, FileNotFoundError: A value is not allowed, or there is no such
             option or opponent.
-        ResetNeeded: From every method but :meth:`reset` and :meth:`restore`, after an interrupt or an error
-            of an opponent in the middle of a step; ``model.set_env(env)`` lets a model begin new games.
+        ResetNeeded: From steps, :meth:`games` and :meth:`save`, before the first :meth:`reset` and after an
+            interrupt or an error of an opponent in the middle of a step, until :meth:`reset` or
+            :meth:`restore`; ``model.set_env(env)`` lets a model begin new games.
     """
 
     def __init__(
@@ -102,27 +101,17 @@ class SelfPlayVecEnv(VecEnv):
         kind = OUTCOME if isinstance(rewards, Reward) else check_rewards(rewards, self.num_players)
         self._scale = as_number(reward_scale, "reward_scale", above=0)
         check_num_envs(num_envs)
-        opponents: Opponents | None = None
         if self.num_players > 1:
-            agents = as_agents("random" if opponent is None else opponent, game=rules.name)
-            opponents = Opponents(num_envs, agents, shares=opponent_shares, players=self.num_players)
-        elif opponent is not None:
-            raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
+            opponent = as_agents("random" if opponent is None else opponent, game=rules.name)
+        opponents = opponents_of(opponent, num_envs, self.num_players, opponent_shares)
         self._batch = LearnerBatch(
-            rules,
-            num_envs,
-            completed,
-            opponents=opponents,
-            reward_kind=kind,
-            skips_forced=True,
-            seed=seed,
+            rules, num_envs, completed, opponents=opponents, reward_kind=kind, skips_forced=True
         )
         self._batch.seats[:] = np.arange(num_envs) % self.num_players
-        if seed is not None and opponents is not None:
-            opponents.reseed(check_seed(seed))
+        if seed is not None:
+            self._batch.reseed_all(check_seed(seed))
         self.first_opponents = self.opponents
         self._returns = np.zeros(num_envs)
-        self._actions = np.zeros(num_envs, np.int64)
         self._observations = np.zeros((num_envs, rules.layout.size), np.float32)
         self._masks = np.zeros((num_envs, rules.num_actions), np.int8)
         self._created = time.time()
@@ -177,9 +166,10 @@ class SelfPlayVecEnv(VecEnv):
         """Begin all games, after :meth:`seed` with new random numbers; options are a ValueError."""
         if any(self._options):
             raise ValueError(f"the options of the games are {self._options}; they take none")
-        seeds = dict(enumerate(check_seeds(self._seeds[0], self.num_envs)))
+        seed = None if self._seeds[0] is None else check_seed(self._seeds[0])
         with self._batch.changing():
-            self._batch.reseed(seeds)
+            if seed is not None:
+                self._batch.reseed_all(seed)
             self._batch.begin(self._batch.all_games)
             self._returns[:] = 0
         self._reset_seeds()
@@ -191,14 +181,8 @@ class SelfPlayVecEnv(VecEnv):
         If one is illegal or outside the action space, an IllegalActionError names the first such game.
         ValueError for another shape or type. After an error no game has changed.
         """
-        self._batch.require_ready()
-        self._actions[:] = check_actions(actions, self.num_envs)
-        illegal = loop(batches.first_illegal, self.rules)(self.states, self._actions)
-        if illegal >= 0:
-            raise IllegalActionError(
-                f"action {self._actions[illegal]} of game {illegal} is not legal; no game was changed. "
-                f"Perhaps the algorithm reads no masks: {NEEDS_MASKS}"
-            )
+        self._actions, legal = self._batch.legality(actions)
+        refuse(self._actions, ~legal, f". Perhaps the algorithm reads no masks: {NEEDS_MASKS}")
 
     def step_wait(self) -> tuple[Observation, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[Info]]:
         """Play the actions and all further turns, up to the learner's next decision in every game.
@@ -270,11 +254,8 @@ class SelfPlayVecEnv(VecEnv):
 
         ValueError, without a change, unless each game is at a decision of the learner.
         """
-        saved = check_saved(saved, self._arrays())
-        states = self.rules.game.check_states(saved["states"].view(self.states.dtype))
-        players = {self.rules.kernels.num_players(states, i) for i in range(len(states))}
-        if players != {self.num_players}:
-            raise ValueError(f"the saved games have {sorted(players)} players, not {self.num_players}")
+        saved = check_saved(saved, self._arrays(), self.rules, self.num_players)
+        states = saved["states"]
         over = list_games(batches.list_over, self.rules, states)
         wrong = [*over, *list_games(batches.list_waiting, self.rules, states, self.seats)]
         if wrong:

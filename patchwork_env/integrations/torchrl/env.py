@@ -16,12 +16,10 @@ from torchrl.envs import EnvBase
 from patchwork_env.agents import as_agents
 from patchwork_env.core import batches
 from patchwork_env.core.batches import SCORE, Games, loop
-from patchwork_env.core.checks import check_actions, check_seed, offset_seed, seed_streams
-from patchwork_env.core.names import short_repr
-from patchwork_env.envs.learner_batch import LearnerBatch
-from patchwork_env.envs.opponents import Opponents
-from patchwork_env.envs.options import check_num_envs, check_rewards, complete
-from patchwork_env.errors import IllegalActionError
+from patchwork_env.core.checks import check_seed
+from patchwork_env.envs.learner_batch import LearnerBatch, refuse
+from patchwork_env.envs.opponents import opponents_of
+from patchwork_env.envs.options import check_num_envs, check_rewards, check_seeds, complete
 from patchwork_env.games import PATCHWORK, rules_of
 
 Flags = npt.NDArray[np.bool_]
@@ -121,9 +119,7 @@ def make_env(
     players = rules.set_up(given, {}).players
     opponents = None
     if opponent is not None:
-        if players == 1:
-            raise ValueError(f"opponent is {short_repr(opponent)}; a game for one player has none")
-        opponents = Opponents(num_envs, as_agents(opponent, game=game), shares=shares, players=players)
+        opponents = opponents_of(as_agents(opponent, game=game), num_envs, players, shares)
     kind = check_rewards(rewards, players)
     batch = LearnerBatch(rules, num_envs, given, seat=seat, opponents=opponents, reward_kind=kind)
     env = GamesEnv(batch, device)
@@ -182,9 +178,9 @@ class GamesEnv(EnvBase):
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         """Play one action in every game; an illegal one raises, and no game is changed."""
         batch = self.batch
-        batch.require_ready()
         playing = self._flags(tensordict, "_step")
-        actions = self._checked(tensordict.get("action"), playing)
+        actions, legal = batch.legality(tensordict.get("action"))
+        refuse(actions, playing & ~legal)
         games = np.flatnonzero(playing)
         with batch.changing():
             batch.seats[:] = players = self._observers()
@@ -214,11 +210,10 @@ class GamesEnv(EnvBase):
         return self._tensors(self._seen())
 
     def _set_seed(self, seed: int | None) -> None:
-        seed = check_seed(seed)
         if self._is_self_play:
-            self.batch.dealer.streams[:] = seed_streams(seed, self._num_games)  # as in ``SelfPlayBatch``
+            self.batch.reseed_all(check_seed(seed))
         else:
-            self.batch.reseed({game: offset_seed(seed, game) for game in range(self._num_games)})
+            self.batch.reseed(dict(enumerate(check_seeds(seed, self._num_games))))
 
     def _flags(self, tensordict: TensorDictBase | None, key: str) -> Flags:
         """Return the flags ``(n,)`` of a tensordict; all True if it has none."""
@@ -227,19 +222,6 @@ class GamesEnv(EnvBase):
             return np.ones(self._num_games, np.bool_)
         numbers: Flags = flags.reshape(self._num_games).cpu().numpy()
         return numbers
-
-    def _checked(self, given: Any, playing: Flags) -> npt.NDArray[np.int64]:
-        """Return the actions, int64 ``(n,)``; those of games that are not ``playing`` may be illegal."""
-        actions = check_actions(given, self._num_games)
-        legal = np.empty(self._num_games, np.bool_)
-        loop(batches.check_actions, self.batch.rules)(self.batch.states, actions, legal)
-        illegal = playing & ~legal
-        if illegal.any():
-            game = int(illegal.argmax())
-            raise IllegalActionError(
-                f"action {actions[game]} of game {game} is not legal; no game was changed"
-            )
-        return actions
 
     def _observers(self) -> npt.NDArray[np.int64]:
         """Return the player to move in each game, or the learner."""

@@ -43,8 +43,11 @@ def test_a_bot_with_a_seed_sees_the_same_hidden_tiles_again():
     seen = []
     bot = open_spiel.bot(lambda game: seen.append(game.to_bytes()) or int(game.legal_actions()[0]), 0, seed=3)
     state = load("python_nmbr9(seed=1)").new_initial_state()
-    assert bot.step(state) == bot.step(state)
+    assert bot.step(state) == bot.step(state) == state.legal_actions()[0]
     assert seen[0] == seen[1] != state.position().to_bytes()
+    state.apply_action(bot.step(state))
+    bot.step(state)
+    assert seen[3] == state.position().determinize(2**64 - 3).to_bytes(), "another seed for each move"
 
 
 def test_states_that_a_bot_refuses():
@@ -55,8 +58,6 @@ def test_states_that_a_bot_refuses():
         open_spiel.bot("random", 0).step(pyspiel.load_game("tic_tac_toe").new_initial_state())
     with pytest.raises(ValueError, match="there is no position for players"):
         open_spiel.bot("random", pyspiel.PlayerId.CHANCE).step(load("python_patchwork").new_initial_state())
-    last = open_spiel.bot(lambda game: int(game.legal_actions()[-1]), 0)
-    assert last.step(state) == state.legal_actions()[-1]
     only_patchwork = agents.ObservingAgent(lambda observations, masks: masks.argmax(axis=1), "first")
     with pytest.raises(ValueError, match="'first' plays patchwork, not nmbr9"):
         open_spiel.bot(only_patchwork, 0).step(load("python_nmbr9(seed=1)").new_initial_state())

@@ -180,6 +180,7 @@ def test_a_state_goes_on_from_a_position():
     [
         ("python_patchwork", "patchwork/1 nonsense", "nonsense"),
         ("python_patchwork", Nmbr9(seed=1).position_text(), "nmbr9/1"),
+        ("python_patchwork", Patchwork(1, special_patches="2014").position_text(), "this game of 'revised'"),
         ("python_nmbr9", Nmbr9(seed=1, players=2).position_text(), "2 players, and this game 1"),
         ("python_nmbr9", Nmbr9(seed=1, order="known").position_text(), "in known order"),
         ("python_nmbr9(deck_size=3)", Nmbr9(seed=1).position_text(), "20 rounds in unknown order"),

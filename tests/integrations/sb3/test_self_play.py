@@ -76,9 +76,10 @@ def test_a_model_learns_from_itself_plays_from_its_file_and_is_evaluated(tmp_pat
     model.save(tmp_path / "model.zip")
     result = evaluate(str(tmp_path / "model.zip"), "random", games=4)
     assert result.agent == str(tmp_path / "model.zip")
-    again = evaluate(model, "random", games=4)
-    assert again.agent == "MaskablePPO"
-    assert (result.games.scores == again.games.scores).all()
+    for player, name in ((model, "MaskablePPO"), (model.policy, "PatchworkPolicy")):
+        again = evaluate(player, "random", games=4)
+        assert again.agent == name
+        assert (result.games.scores == again.games.scores).all()
     path = evaluations.write_training(tmp_path, "mine", weights=tmp_path / "model.zip")
     assert path == tmp_path / "mine-seed2.json"
     training = read_result(path)
@@ -155,7 +156,7 @@ def test_files_written_during_training_add_no_minutes(tmp_path, monkeypatch):
 
     seconds = [0]
     monkeypatch.setattr("patchwork_env.integrations.sb3.evaluation.perf_counter", lambda: seconds[-1])
-    callback = EvaluationCallback([slow_opponent], every=9, games=2)
+    callback = EvaluationCallback(slow_opponent, every=9, games=2)
     writing = ConvertCallback(lambda *_: bool(callback.write_training(tmp_path, "mine")))
     make_model(SelfPlayVecEnv(8, seed=1)).learn(256, [callback, EveryNTimesteps(128, writing)])
     assert [minutes for _, minutes, _ in callback.results] == [0, 0]
@@ -353,8 +354,9 @@ def test_mistakes_with_the_policy():
     model = make_model(env)
     with pytest.raises(ValueError, match="action_masks is None"):
         model.predict(env.reset())
-    with pytest.raises(ValueError, match=r"wdith\n  Extra inputs are not permitted"):
-        make_model(env, network={"wdith": 3})
+    for options in ({"network": {"wdith": 3}}, {"threads": 0}, {"threads": "2"}):
+        with pytest.raises(ValueError, match=r"wdith\n  Extra inputs are not permitted|^threads (is|must)"):
+            make_model(env, **options)
     with pytest.raises(ValueError, match="no game has the spaces"):
         PatchworkPolicy(env.observation_space, SelfPlayVecEnv(1, game="nmbr9").action_space, lambda _: 1e-3)
     other = make_model(SelfPlayVecEnv(2, game="nmbr9"))
@@ -364,10 +366,10 @@ def test_mistakes_with_the_policy():
 
 def test_the_policy_is_saved_by_itself(tmp_path):
     of_optimizer = {"optimizer_class": torch.optim.SGD, "optimizer_kwargs": {"momentum": 0.5}}
-    policy = make_model(SelfPlayVecEnv(2, seed=1), network=SIZES, **of_optimizer).policy
+    policy = make_model(SelfPlayVecEnv(2, seed=1), network=SIZES, threads=2, **of_optimizer).policy
     policy.save(tmp_path / "policy.pth")
     twin = PatchworkPolicy.load(tmp_path / "policy.pth")
-    for each in (policy, twin):
+    for each in (policy, twin, copy.deepcopy(policy)):
         assert type(each.optimizer) is torch.optim.SGD
         assert each.optimizer.defaults["momentum"] == 0.5
     assert twin.network.config == policy.network.config

@@ -198,6 +198,7 @@ def test_random_actions_are_uniform():
     ("options", "error", "message"),
     [
         ({"seed": -1}, ValueError, "seed is -1"),
+        ({"seed": 2**64 - 1, "opponent": "random"}, ValueError, "because game i uses seed"),
         ({"sead": 1}, UnknownOptionError, "unexpected keyword argument 'sead'; did you mean 'seed'"),
         ({"seat": 1}, UnknownOptionError, "unexpected keyword argument 'seat'"),
         ({"opponent": "greedi"}, ValueError, "greedi"),

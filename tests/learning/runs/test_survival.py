@@ -15,6 +15,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -462,21 +463,17 @@ def test_file_systems_without_locks(run, monkeypatch, capsys):
 WILD = "ppo.learning_rate={start: 1e30, end: 1e30}", "ppo.minibatch_size=100"
 
 
-def test_an_opponent_that_fails_ends_a_run_that_can_be_resumed(config, tmp_path, capsys, monkeypatch):
-    def play_matches(*_, **__):
-        raise OpponentError("'greedy' failed")
-
-    monkeypatch.setattr(run_module, "play_matches", play_matches)
-    run = tmp_path / "run"
-    assert same_runs.start_run(config, run) == 2
-    newest = f"{checkpoint(run, 4)} is complete: once this is fixed, resume with --resume {run}"
-    assert last_line(capsys) == f"training.train: 'greedy' failed; {newest}\n"
-
-
-def test_a_divergence_names_the_losses_and_the_checkpoint_to_resume_from(config, tmp_path, capsys):
-    run = tmp_path / "run"
-    assert same_runs.start_run(config, run, *WILD) == 2
+@pytest.mark.parametrize("settings", [[], WILD])
+def test_an_error_names_its_reason_and_the_checkpoint_to_resume_from(
+    settings, config, tmp_path, capsys, monkeypatch
+):
+    """A divergence, and an opponent that fails in the first evaluation."""
+    failing = Mock(side_effect=OpponentError("'greedy' failed"))
+    monkeypatch.setattr(run_module, "play_matches", failing)
+    run, diverged = tmp_path / "run", "training diverged: the loss is nan (loss nan, policy_loss nan"
+    assert same_runs.start_run(config, run, *settings) == 2
     errors = last_line(capsys)
-    assert errors.startswith("training.train: training diverged: the loss is nan (loss nan, policy_loss nan")
+    assert errors.startswith(f"training.train: {diverged if settings else failing.side_effect}")
     assert f"{same_runs.checkpoints_of(run)[-1]} is complete" in errors
+    assert errors.endswith(f"resume with --resume {run}\n")
     assert not (run / "final").exists()

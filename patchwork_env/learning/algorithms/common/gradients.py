@@ -36,6 +36,10 @@ class ThreadPool:
         ask = torch.get_num_threads
         self._executor = ThreadPoolExecutor(size - 1, "learner", initializer=ask) if size > 1 else None
 
+    def __reduce__(self) -> tuple[type[ThreadPool], tuple[int]]:
+        """Give copies and pickles threads of their own."""
+        return ThreadPool, (self.size,)
+
     def split(self, batch: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """Return a part of a batch for each thread; fewer parts if there are fewer entries."""
         return [part for part in np.array_split(batch, self.size) if len(part)]
