@@ -27,11 +27,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from patchwork_env.agents import as_agent, as_agents
+from patchwork_env.core.checks import check_between
 from patchwork_env.envs import self_play
 from patchwork_env.envs.options import AECOptions, BatchOptions, SingleOptions, VectorOptions, list_options
 from patchwork_env.envs.pettingzoo import GameAECEnv, GameParallelEnv, WrappedAECEnv
 from patchwork_env.envs.single import GameEnv
 from patchwork_env.envs.vector import GameVectorEnv
+from patchwork_env.nmbr9.components import MAX_PLAYERS
 from patchwork_env.nmbr9.rules import RULES
 
 __all__ = [
@@ -127,7 +129,8 @@ parallel_env = Nmbr9ParallelEnv
 
 def _or_random(opponent: Any, options: Mapping[str, Any]) -> Any:
     """Return the opponent, by default ``"random"`` in games for several players."""
-    return "random" if opponent is None and options.get("players", 1) != 1 else opponent
+    players = check_between(options.get("players", 1), 1, MAX_PLAYERS, "players")
+    return "random" if opponent is None and players > 1 else opponent
 
 
 class Nmbr9Env(GameEnv):

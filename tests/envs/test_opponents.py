@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import gymnasium
 import numpy as np
 import pytest
@@ -118,12 +116,12 @@ def test_opponents_and_shares_that_do_not_fit(opponents, shares, message):
 def test_a_single_player_has_no_opponent():
     envs = batched(CASES[2], 2)
     assert (envs.opponents, envs.opponent_numbers.tolist()) == ([], [0, 0])
-    for make, change in ((gymnasium.make, "set_opponent"), (gymnasium.make_vec, "set_opponents")):
+    for make, name in ((gymnasium.make, "opponent"), (gymnasium.make_vec, "opponents")):
         assert make(ALONE, players=2).unwrapped.opponent.name == "random"
-        set_one = getattr(make(ALONE).unwrapped, change)
-        for call in (partial(make, ALONE, opponent="greedy"), partial(set_one, "greedy")):
+        change = getattr(make(ALONE).unwrapped, f"set_{name}")
+        for call, given in ((make, {"id": ALONE, "opponent": "greedy"}), (change, {name: "greedy"})):
             with pytest.raises(ValueError, match=r"opponents? (is|are) .*; a game for one player has none"):
-                call()
+                call(**given)
 
 
 @pytest.mark.parametrize("numbers", [[0, 1], [0, 1, 2, 0], [0, -1, 0, 0], [0.0, 1.0, 0.0, 1.0], "abcd"])

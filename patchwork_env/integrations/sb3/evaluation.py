@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -61,7 +60,7 @@ class EvaluationCallback(BaseCallback):
 
     def __init__(
         self,
-        against: Player | Sequence[Player] = ("greedy",),
+        against: Player | list[Player] | tuple[Player, ...] = ("greedy",),
         *,
         every: int = 20,
         games: int = 200,
