@@ -137,7 +137,7 @@ export class Nmbr9 {
       return this.module.first("supply", NO_DIGIT);
     }
     const counts = new Array(NO_DIGIT).fill(0);
-    for (const digit of this.deck().slice(this.module.field("round") + 1)) counts[digit] += 1;
+    for (const digit of this.deck().slice(this.knownDeck("unknown").length)) counts[digit] += 1;
     return counts;
   }
 
