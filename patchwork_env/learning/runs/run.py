@@ -279,10 +279,11 @@ class Run:
         Their ranks in the evaluations are partly luck. If the final policy is the only candidate, its
         ``results`` are kept.
         """
-        games, seed = self.config.evaluation.games, offset_seed(self.config.evaluation.seed, 1)
+        games, seed = self.config.evaluation.final_games, offset_seed(self.config.evaluation.seed, 1)
         folders = candidates(self.folder, self.config.game)
         measured, among = dict.fromkeys(folders, results), ""
         if len(folders) > 1:
+            print(f"measuring {len(folders)} policies again to choose the best", flush=True)
             specs = {steps: f"{folder}{self.trainer.options}" for steps, folder in folders.items()}
             measured = {steps: self._matches(agents.load(spec), games, seed) for steps, spec in specs.items()}
             among = f", the best of {len(folders)} that were measured again"

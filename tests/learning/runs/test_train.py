@@ -97,13 +97,14 @@ def test_tensorboard_has_the_same_curves(finished):
 def test_the_best_policies_are_measured_again_on_other_circles(trained, finished):
     chosen, (last,) = read_evaluation(best_file(finished)), evaluations_of(finished)[-1].matches
     (match,) = chosen.matches
-    assert (match.games, match.seed) == (2, last.seed + 1)
+    assert (match.games, match.seed) == (4, last.seed + 1)
     assert [len(each.sample_games) for each in (*evaluations_of(finished), chosen)] == [2, 2, 2, 0]
     assert read_checkpoint(finished / "best").info["steps"] == chosen.steps
     folders = candidates(finished, "patchwork")
     assert list(folders) == [256, 512, 640]
-    rates = [play_matches(str(each), last.opponent, 2, last.seed + 1).win_rate for each in folders.values()]
+    rates = [play_matches(str(each), last.opponent, 4, last.seed + 1).win_rate for each in folders.values()]
     assert match.win_rate == max(rates)
+    assert "measuring 3 policies again to choose the best\n" in trained[0]
     rate = f"the best of 3 that were measured again: {match.win_rate:.1%} against random"
     assert f"best policy: runs/tiny/best   (that of step {chosen.steps}, {rate})\n" in trained[0]
 
