@@ -144,8 +144,8 @@ class Nmbr9Env(GameEnv):
     ...     action = env.action_space.sample(info["action_mask"])
     ...     observation, reward, terminated, truncated, info = env.step(action)
 
-    The opponent, by default ``"random"``, plays for all other players; alone there is none. Specs, illegal
-    actions and ``info`` are as in :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
+    The opponent, by default ``"random"``, plays for all other players; a game for one player has none. Specs,
+    illegal actions and ``info`` are as in :class:`~patchwork_env.patchwork_v0.PatchworkEnv`.
     """
 
     @list_options(GameEnv, RULES)

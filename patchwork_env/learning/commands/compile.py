@@ -50,7 +50,7 @@ def _use(name: str) -> None:
     rules = rules_of(name)
     batch = SelfPlayBatch(rules, 2)
     batch.step(batch.random_actions)
-    opponent = agents.load("random") if batch.rewards.shape[1] > 1 else None  # alone there is none
+    opponent = agents.load("random") if batch.rewards.shape[1] > 1 else None  # one player has none
     new_game = cast(Any, rules.game)
     for env in (GameEnv(rules, opponent), GameVectorEnv(rules, 2, opponent)):
         _, info = env.reset(seed=0)

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from patchwork_env.core.checks import check_between
+from patchwork_env.core.checks import as_integer, check_between
 from patchwork_env.core.documents import one_line, read_document, read_text
 from patchwork_env.core.files import storing_in, write_text
 from patchwork_env.core.names import counted, short_repr
@@ -197,7 +197,7 @@ def write_result(result: RunResult, folder: Path) -> Path:
     contents = {"format": FORMAT, "version": VERSION, **stored, "evaluations": evaluations}
     with storing_in(path):
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(contents, indent=1, default=lambda value: value.item()) + "\n")
+        write_text(path, json.dumps(contents, indent=1) + "\n")
     return path
 
 
@@ -241,10 +241,11 @@ def write_training(
     for steps, minutes, played in evaluations:
         if not played:
             raise ValueError(f"the evaluation of step {steps} has no matches")
-        measured.append(RunEvaluation(steps, minutes, tuple(one.figures for one in played)))
+        figures = tuple(one.figures for one in played)
+        measured.append(RunEvaluation(as_integer(steps, "steps"), float(minutes), figures))
     result = RunResult(
         name=name,
-        seed=seed,
+        seed=as_integer(seed, "seed"),
         game=games.pop(),
         algorithm=algorithm or name,
         configuration=json.loads(json.dumps(configuration or {}, default=str, allow_nan=False)),

@@ -39,8 +39,8 @@ def free_folder(base: Path) -> Path:
 def begin_run(run: Path, trainer: Trainer) -> None:
     """Write the first checkpoint of a run into its new folder, and then its configuration.
 
-    So a folder with a configuration always has a checkpoint to resume from. After an error or
-    an interrupt the folder is deleted.
+    So a folder with a configuration always has a checkpoint to resume from. After an error or an
+    interrupt the folder is deleted.
     """
     try:
         save_checkpoint(run, trainer)

@@ -62,14 +62,7 @@ _BAR_METRICS = {
     "losses/explained_variance": "explained",
     "games/win_rate_against_past_self": "past self",
 }
-_RESUMABLE = (
-    DivergenceError,
-    IllegalActionError,
-    NoWorkersError,
-    OpponentError,
-    StorageError,
-    WorkerError,
-)
+_RESUMABLE = (DivergenceError, IllegalActionError, NoWorkersError, OpponentError, StorageError, WorkerError)
 """The errors after which a run can be resumed."""
 
 
